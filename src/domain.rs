@@ -1,0 +1,40 @@
+//! The values everything else is made of: records and their fold, what a model sees, what a reader may see.
+//!
+//! Pure: no tokio, no I/O, no clock of its own. Read in this order: [`ids`] and [`time`], [`message`], [`event`] (the vocabulary, one
+//! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
+//! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
+
+pub mod args;
+pub mod cursor;
+pub mod event;
+pub mod ids;
+pub mod live;
+pub mod message;
+pub mod overview;
+pub mod pending;
+pub mod principal;
+pub mod profile;
+pub mod record;
+pub mod sse;
+pub mod state;
+pub mod surface;
+pub mod time;
+pub mod toolset;
+pub mod usage;
+pub mod view;
+
+pub use args::Args;
+pub use cursor::Cursor;
+pub use event::AgentEvent;
+pub use ids::{IdSource, ApprovalId, DigestId, MessageId, QuestionId, Seq, SessionId, ToolCallId};
+pub use live::LiveEvent;
+pub use message::{Block, Finish};
+pub use overview::Overview;
+pub use principal::Principal;
+pub use profile::ChannelProfile;
+pub use record::Record;
+pub use state::SessionState;
+pub use surface::SurfaceMessage;
+pub use time::{Clock, Timestamp};
+pub use usage::Usage;
+pub use view::View;

@@ -1,0 +1,129 @@
+//! A tool call's arguments: the model's own bytes.
+//!
+//! They are stored, shown, hashed and replayed exactly as the model wrote them, less insignificant whitespace: key order, number spelling
+//! and duplicate keys stay. What a person approves is therefore what runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{Error, IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+/// Compact JSON text. Always valid JSON; a JSON string when the model's text was not JSON.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Args(Arc<str>);
+
+impl Args {
+    /// From the text that a model sent. Nothing at all means no arguments: `{}`.
+    pub fn from_model(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self("{}".into());
+        }
+        match serde_json::from_str::<IgnoredAny>(text) {
+            Ok(_) => Self(compact(text).into()),
+            Err(_) => Self(serde_json::Value::from(text).to_string().into()),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The arguments as a JSON object, or why they are none.
+    pub fn object(&self) -> Result<serde_json::Map<String, serde_json::Value>, String> {
+        match serde_json::from_str(&self.0) {
+            Ok(serde_json::Value::Object(map)) => Ok(map),
+            Ok(serde_json::Value::String(text)) => match serde_json::from_str::<IgnoredAny>(&text) {
+                Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+                Ok(_) => Err("the arguments must be a JSON object, not a string".into()),
+            },
+            Ok(_) => Err("the arguments must be a JSON object".into()),
+            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+        }
+    }
+
+    /// Hex SHA-256 over the tool's name, a line feed and the exact argument bytes: what an approval is for.
+    pub fn digest(&self, tool: &str) -> String {
+        let mut hash = Sha256::new();
+        hash.update(tool.as_bytes());
+        hash.update(b"\n");
+        hash.update(self.0.as_bytes());
+        hex(&hash.finalize())
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Removes whitespace outside strings; `text` must be valid JSON.
+fn compact(text: &str) -> String {
+    let (mut out, mut in_string, mut escaped) = (String::with_capacity(text.len()), false, false);
+    for c in text.chars() {
+        if in_string {
+            out.push(c);
+            match (escaped, c) {
+                (true, _) => escaped = false,
+                (false, '\\') => escaped = true,
+                (false, '"') => in_string = false,
+                (false, _) => {}
+            }
+        } else if !matches!(c, ' ' | '\t' | '\n' | '\r') {
+            in_string = c == '"';
+            out.push(c);
+        }
+    }
+    out
+}
+
+impl fmt::Debug for Args {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Args {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_str::<&RawValue>(&self.0).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Args {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
+        Ok(Self(raw.get().into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Args;
+
+    #[test]
+    fn bytes_of_the_model_stay() {
+        let args = Args::from_model("{ \"b\" : 1.0,\n \"a\": \"x  \\\" y\", \"b\": 1e3 }");
+        assert_eq!(args.as_str(), r#"{"b":1.0,"a":"x  \" y","b":1e3}"#);
+        let again: Args = serde_json::from_str(&serde_json::to_string(&args).unwrap()).unwrap();
+        assert_eq!(again, args);
+    }
+
+    #[test]
+    fn what_is_not_json_becomes_a_json_string() {
+        assert_eq!(Args::from_model("{\"a\":").as_str(), r#""{\"a\":""#);
+        assert!(Args::from_model("{\"a\":").object().unwrap_err().contains("not valid JSON"));
+        assert_eq!(Args::from_model("  ").as_str(), "{}");
+    }
+
+    #[test]
+    fn the_digest_covers_tool_and_exact_bytes() {
+        assert_ne!(Args::from_model("{\"a\":1}").digest("x"), Args::from_model("{\"a\":1.0}").digest("x"));
+        assert_ne!(Args::from_model("{}").digest("x"), Args::from_model("{}").digest("y"));
+    }
+}

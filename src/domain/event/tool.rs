@@ -1,0 +1,127 @@
+//! Tool calls and their results. Every call has exactly one result, in the model's order.
+
+use serde::{Deserialize, Serialize};
+
+use super::input::Trust;
+use super::turn::CallStatus;
+use crate::domain::record::Head;
+use crate::domain::state::{FoldError, SessionState};
+use crate::domain::{Args, ToolCallId};
+
+super::family! {
+    /// What happens to a tool call.
+    Tool {
+        "tool_start" => ToolStart,
+        "tool_end" => ToolEnd,
+        "tool_error" => ToolError,
+        "tool_denied" => ToolDenied,
+        "tool_limit" => ToolLimit,
+    }
+}
+
+/// The body is about to start; durable before it does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolStart {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    pub args: Args,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolEnd {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    /// What the model sees, after caps.
+    pub content: String,
+    /// Its first 2,000 characters.
+    pub preview: String,
+    /// The whole result's size before caps.
+    pub bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact_id: Option<String>,
+    pub duration_ms: u64,
+    pub trust: Trust,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolError {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    /// A stable word: [`codes`], or the tool's own.
+    pub code: String,
+    pub error: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolDenied {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The model uses a tool a lot; advisory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolLimit {
+    pub tool: String,
+    pub warning: String,
+    pub blocked: bool,
+}
+
+/// The codes of `tool_error` that the gateway itself gives.
+pub mod codes {
+    /// The arguments are not a JSON object, or not what the tool takes.
+    pub const INVALID_ARGUMENTS: &str = "INVALID_ARGUMENTS";
+    /// No such tool on this channel.
+    pub const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+    pub const TOOL_TIMEOUT: &str = "TOOL_TIMEOUT";
+    pub const TOOL_FAILED: &str = "TOOL_FAILED";
+    /// Cancelled while it ran; the tool is safe to run again.
+    pub const ABORTED: &str = "ABORTED";
+    /// Cancelled before it started.
+    pub const ABORTED_BEFORE_DISPATCH: &str = "ABORTED_BEFORE_DISPATCH";
+    /// It had started and nobody knows what it did.
+    pub const TOOL_OUTCOME_UNKNOWN: &str = "TOOL_OUTCOME_UNKNOWN";
+    /// It had not started.
+    pub const TOOL_NOT_STARTED: &str = "TOOL_NOT_STARTED";
+    /// The answer was cut at the output limit: nothing of it is run.
+    pub const TRUNCATED: &str = "TRUNCATED";
+    /// The arguments are not the ones that were approved.
+    pub const DIGEST_MISMATCH: &str = "DIGEST_MISMATCH";
+}
+
+impl ToolError {
+    /// What the model reads.
+    pub fn content(&self) -> String {
+        format!("Error {}: {}", self.code, self.error)
+    }
+
+    fn status(&self) -> CallStatus {
+        match self.code.as_str() {
+            codes::ABORTED | codes::ABORTED_BEFORE_DISPATCH => CallStatus::Aborted,
+            codes::TOOL_OUTCOME_UNKNOWN => CallStatus::Unknown,
+            _ => CallStatus::Error,
+        }
+    }
+}
+
+impl ToolDenied {
+    /// What the model reads.
+    pub fn content(&self) -> String {
+        format!("The call was not run. {}", self.reason)
+    }
+}
+
+impl Tool {
+    pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
+        match self {
+            Tool::ToolStart(e) => state.open_call(head, &e.tool_call_id)?.started = true,
+            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, e.duration_ms, e.content.clone())?,
+            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), 0, e.content())?,
+            Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, 0, e.content())?,
+            Tool::ToolLimit(_) => {}
+        }
+        Ok(())
+    }
+}

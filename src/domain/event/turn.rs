@@ -1,0 +1,162 @@
+//! The brackets of a turn and its steps. Each start has its end.
+
+use serde::{Deserialize, Serialize};
+
+use super::AttemptEffect;
+use crate::domain::record::Head;
+use crate::domain::state::{FoldError, OpenStep, SessionState};
+use crate::domain::{MessageId, ToolCallId, Usage};
+
+super::family! {
+    /// The brackets of a turn.
+    Turn {
+        "step_start" => StepStart,
+        "step_end" => StepEnd,
+        "turn_continued" => TurnContinued,
+        "done" => Done,
+    }
+}
+
+/// One model answer and the tools it asked for begin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepStart {}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepEnd {}
+
+/// An open turn goes on after a restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TurnContinued {
+    /// How often this turn was continued, this time included.
+    pub count: u32,
+    pub cause: ContinueCause,
+}
+
+/// A graceful stop does not count against a turn; a crash does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContinueCause {
+    Crash,
+    Stop,
+}
+
+/// The one honest end of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    pub reason: DoneReason,
+    /// With `aborted`: who stopped it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<AbortCause>,
+    /// With `error` and `budget`: a stable word for what went wrong or ran out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// For the owner: what happened, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What the sender reads.
+    pub answer: String,
+    pub message_ids: Vec<MessageId>,
+    pub tool_calls: Vec<CallSummary>,
+    pub steps: u32,
+    pub total_time_ms: u64,
+    pub usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_second: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DoneReason {
+    Completed,
+    MaxTokens,
+    MaxSteps,
+    Budget,
+    Blocked,
+    Aborted,
+    Error,
+    Interrupted,
+}
+
+impl DoneReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::MaxTokens => "max_tokens",
+            Self::MaxSteps => "max_steps",
+            Self::Budget => "budget",
+            Self::Blocked => "blocked",
+            Self::Aborted => "aborted",
+            Self::Error => "error",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbortCause {
+    User,
+    Parent,
+}
+
+/// What became of one tool call of the turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallSummary {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    pub status: CallStatus,
+    pub duration_ms: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    Ok,
+    Error,
+    Denied,
+    Aborted,
+    Unknown,
+}
+
+impl Turn {
+    pub(super) fn attempt(&self) -> AttemptEffect {
+        match self {
+            Turn::Done(_) => AttemptEffect::Closes,
+            Turn::StepStart(_) | Turn::StepEnd(_) | Turn::TurnContinued(_) => AttemptEffect::None,
+        }
+    }
+
+    pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
+        match self {
+            Turn::StepStart(_) => {
+                let step = head.step.ok_or_else(|| FoldError::inconsistent(head, "step_start without its step"))?;
+                let turn = state.open_turn(head)?;
+                if turn.step.is_some() || step != turn.steps + 1 {
+                    return Err(FoldError::inconsistent(head, "a step opens while another is open, or out of order"));
+                }
+                turn.steps = step;
+                turn.step = Some(OpenStep::open(step));
+            }
+            Turn::StepEnd(_) => {
+                let step = state.open_turn(head)?.step.take();
+                let step = step.ok_or_else(|| FoldError::inconsistent(head, "step_end without step_start"))?;
+                if let Some(call) = step.calls.iter().find(|c| !c.has_result()) {
+                    return Err(FoldError::inconsistent(head, &format!("the step ends before the result of {}", call.call.id)));
+                }
+            }
+            Turn::TurnContinued(e) => {
+                let turn = state.open_turn(head)?;
+                turn.continued = e.count;
+                turn.crashes += u32::from(e.cause == ContinueCause::Crash);
+            }
+            Turn::Done(_) => {
+                let turn = state.turn.take().ok_or_else(|| FoldError::inconsistent(head, "done without an open turn"))?;
+                if turn.step.is_some() {
+                    return Err(FoldError::inconsistent(head, "done before step_end"));
+                }
+                state.attempt = None;
+            }
+        }
+        Ok(())
+    }
+}

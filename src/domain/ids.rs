@@ -1,0 +1,91 @@
+//! Identifiers. Each is its own type over a shared string, so that a clone costs a counter and a mix-up does not compile.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// A position in a session's ledger: the first record is 1, and there is no hole.
+pub type Seq = u64;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// A new id from a random or time-ordered UUID.
+            pub fn from_uuid(uuid: Uuid) -> Self {
+                Self(format!(concat!($prefix, "{}"), uuid.simple()).into())
+            }
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text.into())
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id!(
+    /// One conversation.
+    SessionId,
+    "ses_"
+);
+id!(
+    /// A message of a person, or one attempt's answer of the model.
+    MessageId,
+    "msg_"
+);
+id!(
+    /// A request for a person's permission to run one tool call.
+    ApprovalId,
+    "apr_"
+);
+id!(
+    /// Questions put to a person by one tool call.
+    QuestionId,
+    "qst_"
+);
+id!(
+    /// The id that the model's provider gave a tool call; minted by us where it gave none.
+    ToolCallId,
+    "call_"
+);
+id!(
+    /// Lower-case hex SHA-256 of a blob.
+    DigestId,
+    ""
+);
+
+/// Where new ids come from; tests put a counter here.
+pub trait IdSource: fmt::Debug + Send + Sync {
+    /// A UUID that was never given before. Version 7 in production, so that ids sort by time.
+    fn uuid(&self) -> Uuid;
+}

@@ -1,0 +1,53 @@
+//! What a reader sees before it is durable. Never in the ledger.
+
+use serde::Serialize;
+
+use super::{MessageId, ToolCallId};
+
+/// A live event of the running turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LiveEvent {
+    Delta(Delta),
+    /// What the model is doing now, and how many characters it has sent since the last progress.
+    Progress { mode: StreamMode, char_delta: u64 },
+    /// The newest progress of a running tool; an object whose fields the tool chooses.
+    ToolProgress { tool_call_id: ToolCallId, fields: serde_json::Map<String, serde_json::Value> },
+}
+
+/// A numbered piece of the open attempt's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delta {
+    pub message_id: MessageId,
+    /// The index of its block in the final `content`.
+    pub block: u32,
+    pub kind: DeltaKind,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeltaKind {
+    Text(String),
+    Reasoning(String),
+    ToolInput { tool_call_id: ToolCallId, tool: String },
+}
+
+/// Dexter's five modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StreamMode {
+    Requesting,
+    Thinking,
+    Responding,
+    ToolInput,
+    ToolUse,
+}
+
+impl Delta {
+    /// The wire name.
+    pub fn event(&self) -> &'static str {
+        match self.kind {
+            DeltaKind::Text(_) => "text_delta",
+            DeltaKind::Reasoning(_) => "reasoning_delta",
+            DeltaKind::ToolInput { .. } => "tool_input_delta",
+        }
+    }
+}

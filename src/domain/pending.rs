@@ -1,0 +1,281 @@
+//! A wait for somebody outside the process: the item, its answer, and the shape that lists and `hello` show.
+
+use serde::{Deserialize, Serialize};
+
+use super::event::pending::{ApprovalRequested, ClientCallRequested, QuestionAsked};
+use super::{Args, SessionId, Timestamp, ToolCallId};
+
+/// What became of an approval. A person may take the first four; the rest are outcomes, all of which deny.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    Deny,
+    Expired,
+    Cancelled,
+    Unavailable,
+}
+
+impl Decision {
+    pub fn allows(self) -> bool {
+        matches!(self, Self::AllowOnce | Self::AllowSession | Self::AllowAlways)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::AllowOnce => "allow_once",
+            Self::AllowSession => "allow_session",
+            Self::AllowAlways => "allow_always",
+            Self::Deny => "deny",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub id: String,
+    pub text: String,
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    #[serde(default)]
+    pub multiple: bool,
+    #[serde(default)]
+    pub free_text: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    pub label: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The question's id.
+    pub id: String,
+    #[serde(default)]
+    pub selected: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Checks that `answers` answer `questions`, each exactly once and only with what was offered.
+///
+/// # Errors
+/// A JSON pointer into the body and what is wrong there.
+pub fn check_answers(questions: &[Question], answers: &[Answer]) -> Result<(), (String, String)> {
+    for (i, answer) in answers.iter().enumerate() {
+        let Some(question) = questions.iter().find(|q| q.id == answer.id) else {
+            return Err((format!("/answers/{i}/id"), format!("there is no question {:?}", answer.id)));
+        };
+        if answers[..i].iter().any(|a| a.id == answer.id) {
+            return Err((format!("/answers/{i}/id"), format!("question {:?} is answered twice", answer.id)));
+        }
+        if !question.multiple && answer.selected.len() > 1 {
+            return Err((format!("/answers/{i}/selected"), "this question takes one option".into()));
+        }
+        if let Some(label) = answer.selected.iter().find(|l| !question.options.iter().any(|o| o.label == **l)) {
+            return Err((format!("/answers/{i}/selected"), format!("{label:?} is not one of the options")));
+        }
+        if answer.text.is_some() && !question.free_text {
+            return Err((format!("/answers/{i}/text"), "this question takes no free text".into()));
+        }
+    }
+    match questions.iter().find(|q| !answers.iter().any(|a| a.id == q.id)) {
+        Some(missing) => Err(("/answers".into(), format!("question {:?} is not answered", missing.id))),
+        None => Ok(()),
+    }
+}
+
+/// One wait, open or closed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Item {
+    pub kind: ItemKind,
+    pub requested_at: Timestamp,
+    pub outcome: Option<Outcome>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum ItemKind {
+    Approval(ApprovalRequested),
+    Question(QuestionAsked),
+    ClientCall(ClientCallRequested),
+}
+
+/// How a wait ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    Decision { decision: Decision, by: Option<String>, note: Option<String> },
+    Answers { answers: Option<Vec<Answer>>, reason: Option<String> },
+    Content { content: Option<String>, reason: Option<String> },
+}
+
+impl Item {
+    pub fn new(kind: ItemKind, requested_at: Timestamp) -> Self {
+        Self { kind, requested_at, outcome: None }
+    }
+
+    /// The id that its POST names.
+    pub fn id(&self) -> &str {
+        match &self.kind {
+            ItemKind::Approval(a) => a.approval_id.as_str(),
+            ItemKind::Question(q) => q.question_id.as_str(),
+            ItemKind::ClientCall(c) => c.tool_call_id.as_str(),
+        }
+    }
+
+    pub fn tool_call_id(&self) -> &ToolCallId {
+        match &self.kind {
+            ItemKind::Approval(a) => &a.tool_call_id,
+            ItemKind::Question(q) => &q.tool_call_id,
+            ItemKind::ClientCall(c) => &c.tool_call_id,
+        }
+    }
+
+    pub fn expires_at(&self) -> Timestamp {
+        match &self.kind {
+            ItemKind::Approval(a) => a.expires_at,
+            ItemKind::Question(q) => q.expires_at,
+            ItemKind::ClientCall(c) => c.expires_at,
+        }
+    }
+
+    /// `pending`, `decided`, `expired`, `cancelled`; an approval that nobody could give is `unavailable`.
+    pub fn status(&self) -> &'static str {
+        match &self.outcome {
+            None => "pending",
+            Some(Outcome::Decision { decision: Decision::Expired, .. }) => "expired",
+            Some(Outcome::Decision { decision: Decision::Cancelled, .. }) => "cancelled",
+            Some(Outcome::Decision { decision: Decision::Unavailable, .. }) => "unavailable",
+            Some(Outcome::Decision { .. }) => "decided",
+            Some(Outcome::Answers { reason, .. } | Outcome::Content { reason, .. }) => match reason.as_deref() {
+                Some("expired") => "expired",
+                Some("cancelled") => "cancelled",
+                _ => "decided",
+            },
+        }
+    }
+}
+
+/// An approval as lists, `hello` and the answer to its POST show it. What a view may not show is absent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ApprovalView {
+    pub approval_id: String,
+    pub session_id: SessionId,
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Args>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<Vec<Decision>>,
+    pub status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    pub requested_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuestionView {
+    pub question_id: String,
+    pub session_id: SessionId,
+    pub tool_call_id: ToolCallId,
+    pub questions: Vec<Question>,
+    pub status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<Answer>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
+    pub requested_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClientCallView {
+    pub tool_call_id: ToolCallId,
+    pub session_id: SessionId,
+    pub tool: String,
+    pub args: Args,
+    pub status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    pub requested_at: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+impl ApprovalView {
+    pub fn new(session: &SessionId, item: &Item, approval: &ApprovalRequested) -> Self {
+        let decision = match &item.outcome {
+            Some(Outcome::Decision { decision, .. }) => Some(*decision),
+            Some(Outcome::Answers { .. } | Outcome::Content { .. }) | None => None,
+        };
+        Self {
+            approval_id: approval.approval_id.to_string(),
+            session_id: session.clone(),
+            tool_call_id: approval.tool_call_id.clone(),
+            tool: approval.tool.clone(),
+            args: Some(approval.args.clone()),
+            digest: Some(approval.digest.clone()),
+            reason: Some(approval.reason.clone()),
+            decisions: Some(approval.decisions.clone()),
+            status: item.status().into(),
+            decision,
+            requested_at: item.requested_at,
+            expires_at: approval.expires_at,
+        }
+    }
+
+    /// For a reader that may not decide it and sees only the chat.
+    pub fn narrowed(self) -> Self {
+        Self { args: None, digest: None, reason: None, decisions: None, ..self }
+    }
+}
+
+impl QuestionView {
+    pub fn new(session: &SessionId, item: &Item, asked: &QuestionAsked) -> Self {
+        let answers = match &item.outcome {
+            Some(Outcome::Answers { answers, .. }) => answers.clone(),
+            Some(Outcome::Decision { .. } | Outcome::Content { .. }) | None => None,
+        };
+        Self {
+            question_id: asked.question_id.to_string(),
+            session_id: session.clone(),
+            tool_call_id: asked.tool_call_id.clone(),
+            questions: asked.questions.clone(),
+            status: item.status().into(),
+            declined: item.outcome.is_some() && answers.is_none(),
+            answers,
+            requested_at: item.requested_at,
+            expires_at: asked.expires_at,
+        }
+    }
+}
+
+impl ClientCallView {
+    pub fn new(session: &SessionId, item: &Item, call: &ClientCallRequested) -> Self {
+        let content = match &item.outcome {
+            Some(Outcome::Content { content, .. }) => content.clone(),
+            Some(Outcome::Decision { .. } | Outcome::Answers { .. }) | None => None,
+        };
+        Self {
+            tool_call_id: call.tool_call_id.clone(),
+            session_id: session.clone(),
+            tool: call.tool.clone(),
+            args: call.args.clone(),
+            status: item.status().into(),
+            content,
+            requested_at: item.requested_at,
+            expires_at: call.expires_at,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a channel may do, as a value. Code asks for capabilities, never for a channel's name.
+
+use super::event::input::Mode;
+use super::toolset::Policy;
+
+/// A channel's tone, limits and capabilities.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChannelProfile {
+    /// The channel's name on the wire: `cli`, `web`, `api`.
+    pub label: &'static str,
+    pub tone: Tone,
+    pub capabilities: Capabilities,
+    /// For tools whose policy the configuration does not say.
+    pub default_policy: Policy,
+    /// What a message is that comes while a turn runs and does not say.
+    pub mid_run: Mode,
+    /// Steps of a turn before its last, tool-less answer.
+    pub max_steps: u32,
+}
+
+/// How the agent speaks on a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tone {
+    /// Where the words are read, in a sentence.
+    pub preamble: &'static str,
+    pub behaviour: &'static [&'static str],
+    pub format: &'static [&'static str],
+    /// How to set tables, or `None` where there are none.
+    pub tables: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Somebody sits there while the turn runs.
+    pub attended: bool,
+    /// Tools that act on the machine of whoever runs the gateway.
+    pub local_tools: bool,
+    pub streams: bool,
+    /// Somebody can be asked for permission.
+    pub approvals: bool,
+    /// Somebody can be asked questions.
+    pub questions: bool,
+    pub markdown: bool,
+    pub tables: bool,
+    pub edit: bool,
+    pub typing: bool,
+    /// The longest message, in `unit`s; 0 is no limit.
+    pub max_len: usize,
+    pub unit: LengthUnit,
+}
+
+/// What a channel counts a message's length in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LengthUnit {
+    Chars,
+    Utf16,
+    Bytes,
+}

@@ -1,0 +1,1 @@
+//! A byte-wise parser of Server-Sent Events.

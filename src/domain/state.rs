@@ -1,0 +1,308 @@
+//! What a ledger means: a pure fold of its records.
+//!
+//! [`SessionState::apply`] does no I/O and never looks at a clock. The next model request, the inbox, what waits for a person and what a
+//! restart must repair are all functions of this value. Each family of events folds itself (`event/`); here stand the parts they fold into.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::input::{MessageQueued, Target};
+use super::event::session::Metadata;
+use super::event::turn::{CallStatus, CallSummary};
+use super::message::ToolCall;
+use super::pending::{Decision, Item, ItemKind, Outcome};
+use super::record::Head;
+use super::surface::Surface;
+use super::{DigestId, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+
+/// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
+pub const FOLD_VERSION: u32 = 1;
+
+/// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
+const RESOLVED_KEPT: usize = 64;
+
+/// A session, as its ledger tells it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionState {
+    /// The last record applied; 0 before the first.
+    pub head: Seq,
+    pub profile: Option<Profile>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub inbox: Inbox,
+    pub last_turn: u32,
+    pub turn: Option<OpenTurn>,
+    pub attempt: Option<OpenAttempt>,
+    /// The last record that opened or closed an attempt: at and after it a reader's live text is what is in memory now.
+    pub attempt_edge: Seq,
+    pub surface: Surface,
+    /// Waits that ended, the newest last.
+    pub resolved: VecDeque<Item>,
+    /// Digests of tool calls that were allowed for the whole session.
+    pub grants: BTreeSet<String>,
+    /// Prompts and tool lists that this session's blobs hold already.
+    pub blobs: BTreeSet<DigestId>,
+}
+
+/// What `session_created` fixed, and `session_updated` changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    pub channel: String,
+    pub agent: String,
+    pub tenant: String,
+    pub principal: String,
+    pub parent: Option<String>,
+    pub title: Option<String>,
+    pub metadata: Metadata,
+}
+
+/// Input that no turn has claimed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Inbox {
+    pub waiting: Vec<Queued>,
+}
+
+/// One message in the inbox.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Queued {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub message: MessageQueued,
+}
+
+/// The attempt whose live text is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenAttempt {
+    /// Of its `request` record.
+    pub seq: Seq,
+    pub attempt: u32,
+}
+
+/// From `turn_start` to `done`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenTurn {
+    pub turn: u32,
+    pub started_at: Timestamp,
+    pub message_ids: Vec<MessageId>,
+    /// Chosen by the newest claimed message that chose one.
+    pub model: Option<String>,
+    pub instructions: Option<String>,
+    /// Steps begun.
+    pub steps: u32,
+    pub step: Option<OpenStep>,
+    pub usage: Usage,
+    pub calls: Vec<CallSummary>,
+    /// How often the turn was continued after a restart, and how many of those were crashes.
+    pub continued: u32,
+    pub crashes: u32,
+    /// Sticky: one answer of the turn was cut at the output limit.
+    pub max_tokens: bool,
+    /// The text of the newest answer.
+    pub last_text: String,
+}
+
+/// From `step_start` to `step_end`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OpenStep {
+    pub step: u32,
+    pub attempts: u32,
+    /// The step's message is in.
+    pub answered: bool,
+    pub calls: Vec<CallState>,
+}
+
+/// A call of the open step's message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallState {
+    pub call: ToolCall,
+    pub started: bool,
+    /// The wait that this call opened, with its outcome once it has one.
+    pub item: Option<Item>,
+    pub result: Option<CallStatus>,
+}
+
+/// A record that does not follow from the ledger before it.
+#[derive(Debug, thiserror::Error)]
+pub enum FoldError {
+    #[error("record {found} does not follow record {head}")]
+    Gap { head: Seq, found: Seq },
+    #[error("record type {0:?} is of a later build and may not be ignored: use that build")]
+    UnknownType(String),
+    #[error("record {seq}: {why}")]
+    Inconsistent { seq: Seq, why: String },
+}
+
+impl FoldError {
+    pub(super) fn inconsistent(head: &Head, why: &str) -> Self {
+        Self::Inconsistent { seq: head.seq, why: why.into() }
+    }
+}
+
+impl SessionState {
+    /// Folds the next record in.
+    ///
+    /// # Errors
+    /// When the record does not follow from the state. The state is then not to be used any further.
+    pub fn apply(&mut self, record: &Record) -> Result<(), FoldError> {
+        let head = &record.head;
+        if head.seq != self.head + 1 {
+            return Err(FoldError::Gap { head: self.head, found: head.seq });
+        }
+        record.event.apply(self, head)?;
+        if record.event.attempt() != super::event::AttemptEffect::None {
+            self.attempt_edge = head.seq;
+        }
+        self.head = head.seq;
+        self.updated_at = head.at;
+        Ok(())
+    }
+
+    /// Waits that are open, in the model's order.
+    pub fn open_items(&self) -> impl Iterator<Item = &Item> {
+        let step = self.turn.as_ref().and_then(|t| t.step.as_ref());
+        step.into_iter().flat_map(|s| &s.calls).filter_map(|c| c.item.as_ref()).filter(|i| i.outcome.is_none())
+    }
+
+    /// The wait with that id, open or closed lately.
+    pub fn item(&self, id: &str) -> Option<&Item> {
+        self.open_items().chain(self.resolved.iter().rev()).find(|i| i.id() == id)
+    }
+
+    /// An open turn of which nothing runs: it goes on when a person answers. Decisions come first, so one open wait means just that.
+    pub fn waits_for_person(&self) -> bool {
+        self.open_items().next().is_some()
+    }
+
+    pub(super) fn open_turn(&mut self, head: &Head) -> Result<&mut OpenTurn, FoldError> {
+        self.turn.as_mut().filter(|t| head.turn == Some(t.turn)).ok_or_else(|| FoldError::inconsistent(head, "not of the open turn"))
+    }
+
+    pub(super) fn open_step(&mut self, head: &Head) -> Result<&mut OpenStep, FoldError> {
+        let step = self.open_turn(head)?.step.as_mut();
+        step.filter(|s| head.step == Some(s.step)).ok_or_else(|| FoldError::inconsistent(head, "not of the open step"))
+    }
+
+    pub(super) fn open_call(&mut self, head: &Head, id: &ToolCallId) -> Result<&mut CallState, FoldError> {
+        let call = self.open_step(head)?.calls.iter_mut().find(|c| c.call.id == *id);
+        call.filter(|c| !c.has_result())
+            .ok_or_else(|| FoldError::inconsistent(head, &format!("{id} is no call of the open step that lacks its result")))
+    }
+
+    pub(super) fn result(
+        &mut self,
+        head: &Head,
+        id: &ToolCallId,
+        status: CallStatus,
+        duration_ms: u64,
+        content: String,
+    ) -> Result<(), FoldError> {
+        let call = self.open_call(head, id)?;
+        call.result = Some(status);
+        let summary = CallSummary { tool_call_id: id.clone(), tool: call.call.tool.clone(), status, duration_ms };
+        self.surface.tool_result(id, &summary.tool, &content, status != CallStatus::Ok);
+        self.open_turn(head)?.calls.push(summary);
+        Ok(())
+    }
+
+    pub(super) fn open_item(&mut self, head: &Head, item: Item) -> Result<(), FoldError> {
+        let call = self.open_call(head, item.tool_call_id())?;
+        if call.item.is_some() {
+            return Err(FoldError::inconsistent(head, "the call waits already"));
+        }
+        call.item = Some(item);
+        Ok(())
+    }
+
+    pub(super) fn resolve(&mut self, head: &Head, id: &str, call: &ToolCallId, outcome: Outcome) -> Result<(), FoldError> {
+        let item = self.open_call(head, call)?.item.as_mut();
+        let item = item
+            .filter(|i| i.id() == id && i.outcome.is_none())
+            .ok_or_else(|| FoldError::inconsistent(head, &format!("{id} is not an open wait")))?;
+        item.outcome = Some(outcome);
+        let closed = item.clone();
+        if let (ItemKind::Approval(a), Some(Outcome::Decision { decision: Decision::AllowSession, .. })) = (&closed.kind, &closed.outcome) {
+            self.grants.insert(a.digest.clone());
+        }
+        self.resolved.push_back(closed);
+        if self.resolved.len() > RESOLVED_KEPT {
+            self.resolved.pop_front();
+        }
+        Ok(())
+    }
+}
+
+impl Inbox {
+    pub(super) fn push(&mut self, seq: Seq, at: Timestamp, message: MessageQueued) {
+        self.waiting.push(Queued { seq, at, message });
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub fn get(&self, id: &MessageId) -> Option<&Queued> {
+        self.waiting.iter().find(|q| q.message.message_id == *id)
+    }
+
+    /// What waits for the next step of the running turn.
+    pub fn next_step(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.iter().filter(|q| q.message.target == Target::NextStep)
+    }
+
+    /// What a new turn claims: all of `next_step` and the oldest of `next_turn`, in the order in which they came.
+    pub fn next_turn(&self) -> Vec<MessageId> {
+        let oldest = self.waiting.iter().find(|q| q.message.target == Target::NextTurn).map(|q| q.seq);
+        let claims = |q: &&Queued| q.message.target == Target::NextStep || Some(q.seq) == oldest;
+        self.waiting.iter().filter(claims).map(|q| q.message.message_id.clone()).collect()
+    }
+
+    pub(super) fn claim(&mut self, head: &Head, ids: &[MessageId]) -> Result<Vec<Queued>, FoldError> {
+        ids.iter()
+            .map(|id| match self.waiting.iter().position(|q| q.message.message_id == *id) {
+                Some(at) => Ok(self.waiting.remove(at)),
+                None => Err(FoldError::inconsistent(head, &format!("{id} is not in the inbox"))),
+            })
+            .collect()
+    }
+}
+
+impl OpenTurn {
+    pub(super) fn open(turn: u32, started_at: Timestamp, claimed: &[Queued]) -> Self {
+        Self {
+            turn,
+            started_at,
+            message_ids: claimed.iter().map(|q| q.message.message_id.clone()).collect(),
+            model: claimed.iter().rev().find_map(|q| q.message.model.clone()),
+            instructions: claimed.iter().rev().find_map(|q| q.message.instructions.clone()),
+            steps: 0,
+            step: None,
+            usage: Usage::default(),
+            calls: Vec::new(),
+            continued: 0,
+            crashes: 0,
+            max_tokens: false,
+            last_text: String::new(),
+        }
+    }
+}
+
+impl OpenStep {
+    pub(super) fn open(step: u32) -> Self {
+        Self { step, attempts: 0, answered: false, calls: Vec::new() }
+    }
+}
+
+impl CallState {
+    pub(super) fn open(call: &ToolCall) -> Self {
+        Self { call: call.clone(), started: false, item: None, result: None }
+    }
+
+    pub fn has_result(&self) -> bool {
+        self.result.is_some()
+    }
+}

@@ -1,0 +1,25 @@
+//! Token counts of one or many requests.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+/// Tokens, disjoint: their sum is what was billed. `input` leaves out what came from or went to a cache, `output` leaves out reasoning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub input: u64,
+    pub cache_read: u64,
+    pub cache_write: u64,
+    pub output: u64,
+    pub reasoning: u64,
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.input += other.input;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+    }
+}

@@ -1,0 +1,209 @@
+//! What a reader may see of a ledger: `chat`, `owner`, `admin`, each wider than the one before.
+//!
+//! A view leaves out records, and fields of records; it never changes what it keeps, and a record keeps its id. It is a table over the
+//! record's own text, so the bytes that stay are the ledger's.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// How much a reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum View {
+    /// A visitor's: the conversation.
+    Chat,
+    /// The session's owner's: how the agent came to it.
+    Owner,
+    /// An operator's: everything but secrets.
+    Admin,
+}
+
+impl FromStr for View {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "chat" => Ok(Self::Chat),
+            "owner" => Ok(Self::Owner),
+            "admin" => Ok(Self::Admin),
+            other => Err(format!("{other:?} is no view: use chat, owner or admin")),
+        }
+    }
+}
+
+impl View {
+    pub const COUNT: usize = 3;
+
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Whether a live event of that name is shown.
+    pub fn shows_live(self, event: &str) -> bool {
+        self > View::Chat || !matches!(event, "reasoning_delta" | "tool_input_delta" | "tool_progress")
+    }
+
+    /// The record as this view shows it, or `None` where it does not show it.
+    ///
+    /// `may_decide`: whoever may decide an approval sees what he decides, in every view.
+    pub fn project<'a>(self, kind: &str, record: &'a str, may_decide: bool) -> Option<Cow<'a, str>> {
+        let rule = match self {
+            View::Admin => Rule::All,
+            View::Owner => owner(kind),
+            View::Chat => chat(kind, may_decide),
+        };
+        match rule {
+            Rule::All => Some(Cow::Borrowed(record)),
+            Rule::Nothing => None,
+            Rule::Without(fields) => Some(Cow::Owned(filter(record, self, |name| !fields.contains(&name)))),
+            Rule::Only(fields) => Some(Cow::Owned(filter(record, self, |name| ENVELOPE.contains(&name) || fields.contains(&name)))),
+        }
+    }
+}
+
+const ENVELOPE: [&str; 6] = ["seq", "at", "turn", "step", "type", "v"];
+
+enum Rule {
+    All,
+    Nothing,
+    Without(&'static [&'static str]),
+    Only(&'static [&'static str]),
+}
+
+fn owner(kind: &str) -> Rule {
+    match kind {
+        "request" => Rule::Nothing,
+        "message_queued" => Rule::Without(&["reply_to"]),
+        "tool_end" => Rule::Without(&["content"]),
+        // its blocks lose their opaque parts
+        "message" => Rule::Without(&[]),
+        "session_created" | "session_updated" | "message_removed" | "turn_start" | "queue_drain" | "step_start" | "step_end" => Rule::All,
+        "turn_continued" | "retry" | "thinking" | "done" | "tool_start" | "tool_error" | "tool_denied" | "tool_limit" => Rule::All,
+        "approval_requested" | "tool_approval" | "question_asked" | "question_answered" => Rule::All,
+        "client_call_requested" | "client_call_result" => Rule::All,
+        _ => Rule::Nothing,
+    }
+}
+
+fn chat(kind: &str, may_decide: bool) -> Rule {
+    match kind {
+        "session_created" | "session_updated" => Rule::Only(&["channel", "title"]),
+        "message_queued" => Rule::Only(&["message_id", "target", "mode", "text", "attachments"]),
+        "message" => Rule::Without(&["usage"]),
+        "tool_start" => Rule::Only(&["tool_call_id", "tool"]),
+        "tool_end" => Rule::Only(&["tool_call_id", "tool", "duration_ms"]),
+        "tool_error" => Rule::Only(&["tool_call_id", "tool", "code"]),
+        "tool_denied" => Rule::Only(&["tool_call_id", "tool"]),
+        "approval_requested" if may_decide => Rule::All,
+        "approval_requested" => Rule::Only(&["approval_id", "tool_call_id", "tool", "expires_at"]),
+        "done" => Rule::Without(&["usage", "cost_microusd", "detail"]),
+        "message_removed" | "tool_approval" | "question_answered" | "client_call_result" => Rule::Without(&["by"]),
+        "turn_start" | "queue_drain" | "step_start" | "step_end" | "turn_continued" | "retry" | "thinking" => Rule::All,
+        "question_asked" | "client_call_requested" => Rule::All,
+        _ => Rule::Nothing,
+    }
+}
+
+/// The record's text with the fields that `keep` names, in their order; content blocks lose what the view hides but keep their place.
+fn filter(record: &str, view: View, keep: impl Fn(&str) -> bool) -> String {
+    let Ok(Fields(fields)) = serde_json::from_str::<Fields<'_>>(record) else {
+        return "{}".into();
+    };
+    let is_message = fields.iter().any(|(name, value)| name == "type" && value.get() == "\"message\"");
+    let mut out = String::with_capacity(record.len());
+    for (name, value) in fields.iter().filter(|(name, _)| keep(name)) {
+        out.push_str(if out.is_empty() { "{\"" } else { ",\"" });
+        out.push_str(name);
+        out.push_str("\":");
+        match is_message && name == "content" {
+            true => blocks(value.get(), view, &mut out),
+            false => out.push_str(value.get()),
+        }
+    }
+    out.push('}');
+    out
+}
+
+fn blocks(content: &str, view: View, out: &mut String) {
+    let blocks: Vec<Fields<'_>> = serde_json::from_str(content).unwrap_or_default();
+    out.push('[');
+    for (i, Fields(block)) in blocks.iter().enumerate() {
+        let is_text = block.iter().any(|(name, value)| name == "type" && value.get() == "\"text\"");
+        let shown = |name: &str| match view {
+            View::Admin => true,
+            View::Owner => name != "opaque",
+            View::Chat => is_text || matches!(name, "type" | "id" | "tool"),
+        };
+        out.push_str(if i == 0 { "{" } else { ",{" });
+        for (j, (name, value)) in block.iter().filter(|(name, _)| shown(name)).enumerate() {
+            out.push_str(if j == 0 { "\"" } else { ",\"" });
+            out.push_str(name);
+            out.push_str("\":");
+            out.push_str(value.get());
+        }
+        out.push('}');
+    }
+    out.push(']');
+}
+
+/// The fields of a JSON object, in order, their values as raw text. Names of our own fields need no escaping.
+struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(entry) = map.next_entry::<&'de str, &'de RawValue>()? {
+                    fields.push((Cow::Borrowed(entry.0), entry.1));
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(InOrder).map(Fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::View;
+
+    const MESSAGE: &str = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","turn":1,"step":1,"type":"message","message_id":"m","content":[{"type":"reasoning","text":"secret","opaque":{"s":1}},{"type":"text","text":"hi"},{"type":"tool_call","id":"c","tool":"t","args":{"a":1.0}}],"finish":"stop","usage":{"input":1}}"#;
+
+    #[test]
+    fn a_hidden_block_keeps_its_place() {
+        let chat = View::Chat.project("message", MESSAGE, false).unwrap();
+        assert!(chat.contains(r#""content":[{"type":"reasoning"},{"type":"text","text":"hi"},{"type":"tool_call","id":"c","tool":"t"}]"#));
+        assert!(!chat.contains("usage") && !chat.contains("secret"));
+        let owner = View::Owner.project("message", MESSAGE, false).unwrap();
+        assert!(owner.contains("secret") && owner.contains(r#""args":{"a":1.0}"#) && !owner.contains("opaque"));
+        assert_eq!(View::Admin.project("message", MESSAGE, false).unwrap(), MESSAGE);
+    }
+
+    #[test]
+    fn who_may_decide_sees_what_he_decides() {
+        let asked = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","turn":1,"step":1,"type":"approval_requested","approval_id":"a","tool_call_id":"c","tool":"bash","args":{"command":"ls"},"digest":"d","reason":"r","decisions":["deny"],"expires_at":"2026-11-30T22:00:00.000Z"}"#;
+        assert!(View::Chat.project("approval_requested", asked, true).unwrap().contains("ls"));
+        let blind = View::Chat.project("approval_requested", asked, false).unwrap();
+        assert!(!blind.contains("ls") && !blind.contains("digest") && blind.contains("expires_at"));
+    }
+
+    #[test]
+    fn types_that_a_view_does_not_know_are_hidden() {
+        let record = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","type":"hologram"}"#;
+        assert!(View::Chat.project("hologram", record, true).is_none());
+        assert!(View::Owner.project("request", record, true).is_none());
+        assert!(View::Admin.project("hologram", record, false).is_some());
+    }
+}

@@ -1,0 +1,4 @@
+pub mod domain;
+pub mod store;
+pub mod provider;
+pub mod tool;

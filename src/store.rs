@@ -1,0 +1,176 @@
+//! Where ledgers live. One append is all or nothing, and an answer means that it is on disk.
+//!
+//! The trait stays honest for a cluster: [`Position`] is opaque, the writer names the one it expects, and a conflict is the fence against a
+//! second writer. What is not in the trait: transactions across sessions, queries over records, and any way to change a record.
+//! Engines: [`sqlite`] (the default), [`memory`] (for tests of what stands above).
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::pending::Item;
+use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
+
+pub mod memory;
+pub mod sqlite;
+
+/// Where a session's ledger stands in its engine; opaque to everyone else. 0 is a session without records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Position(pub u64);
+
+/// All that one commit writes for one session.
+#[derive(Clone, Debug)]
+pub struct Append {
+    pub session: SessionId,
+    /// Where the writer believes the ledger stands.
+    pub expected: Position,
+    pub records: Vec<StoredRecord>,
+    /// Rows of the intake index; first writer wins, and a row that another holds refuses the whole append.
+    pub intake: Vec<IntakeRow>,
+    /// When the session is to be activated although nobody asks for it; `None` is never.
+    pub wake_at: Option<Timestamp>,
+    /// Prompts, tool lists, artifacts: written once, by id.
+    pub blobs: Vec<(DigestId, Vec<u8>)>,
+    /// The rows behind the lists across sessions.
+    pub overview: Overview,
+    /// Waits that opened or closed in these records.
+    pub items: Vec<Item>,
+}
+
+/// A record's text, and what the engine indexes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredRecord {
+    pub seq: Seq,
+    pub kind: String,
+    pub json: std::sync::Arc<str>,
+}
+
+/// One accepted message or creation: `(tenant, scope, external_id)` is unique.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntakeRow {
+    pub tenant: String,
+    /// Principal and path for an `Idempotency-Key`, channel and account for a channel's message id.
+    pub scope: String,
+    pub external_id: String,
+    pub session: SessionId,
+    /// Absent for a creation.
+    pub message_id: Option<MessageId>,
+    /// Of the `message_queued` record, or 1 for a creation.
+    pub seq: Seq,
+    /// Hex SHA-256 of the body, so that the same key with another body is told apart.
+    pub body_hash: String,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Appended {
+    Committed(Position),
+    /// Somebody was first; nothing of the append was written.
+    IntakeTaken(IntakeRow),
+    /// Another writer has appended, or the session was deleted; nothing of the append was written.
+    Conflict,
+}
+
+/// What activation reads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    pub position: Position,
+    pub snapshot: Option<Snapshot>,
+}
+
+/// A saved fold. A snapshot of another fold version is ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    pub fold_version: u32,
+    pub through_seq: Seq,
+    pub state: Vec<u8>,
+}
+
+/// A filter of the session list.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFilter {
+    pub tenant: String,
+    /// Only this owner's; `None` is the whole tenant.
+    pub owner: Option<String>,
+    pub channel: Option<String>,
+    /// The last id of the page before.
+    pub after: Option<SessionId>,
+    pub limit: usize,
+}
+
+/// A filter of the approval lists. Order: oldest request first.
+#[derive(Clone, Debug, Default)]
+pub struct ApprovalFilter {
+    pub tenant: String,
+    pub owner: Option<String>,
+    pub session: Option<SessionId>,
+    /// `pending`, `decided`, `expired`, `cancelled`; `None` is all.
+    pub status: Option<String>,
+    /// The last approval id of the page before.
+    pub after: Option<String>,
+    pub limit: usize,
+}
+
+/// Why the store could not do it. The session's actor is dropped and reads the disk again.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the store failed: {0}")]
+pub struct StoreError(pub String);
+
+pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;
+
+/// An engine. Every future may be dropped: what was asked still happens, only its answer is lost.
+pub trait Store: fmt::Debug + Send + Sync + 'static {
+    /// Commits all of it or nothing. Resolves when it is on disk.
+    fn append(&self, append: Append) -> Answer<Appended>;
+
+    /// Records after `after`, at most `limit`, in order. Only what is durable.
+    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> Answer<Vec<StoredRecord>>;
+
+    /// Records that make up the transcript (`message_queued`, `message_removed`, `turn_start`, `queue_drain`, `message`) after `after`, all of
+    /// them, and the durable head, from one read.
+    fn transcript(&self, session: &SessionId, after: Seq) -> Answer<(Vec<StoredRecord>, Seq)>;
+
+    /// Where the ledger stands and its newest snapshot. `None` where there is no such session or it was deleted.
+    fn load(&self, session: &SessionId) -> Answer<Option<Loaded>>;
+
+    /// The session's row. `None` where there is no such session or it was deleted.
+    fn overview(&self, session: &SessionId) -> Answer<Option<Overview>>;
+
+    /// Newest first (by id, descending).
+    fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>>;
+
+    /// With the session that each belongs to.
+    fn approvals(&self, filter: ApprovalFilter) -> Answer<Vec<(SessionId, Item)>>;
+
+    /// One wait of a session, open or closed.
+    fn item(&self, session: &SessionId, id: &str) -> Answer<Option<Item>>;
+
+    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> Answer<Option<IntakeRow>>;
+
+    fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>>;
+
+    /// Saves a fold; off the append path, and a lost one costs only time.
+    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()>;
+
+    /// Sessions to activate by `now`, oldest first, at most `limit`, and the time of the next one after `now`.
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)>;
+
+    /// From here on the session does not exist for anybody. False where it did not already.
+    fn mark_deleted(&self, session: &SessionId) -> Answer<bool>;
+
+    /// Removes all of a marked session but its intake rows, in one commit.
+    fn erase(&self, session: &SessionId) -> Answer<()>;
+
+    /// Sessions that were marked and not erased: a crash came between.
+    fn marked(&self) -> Answer<Vec<SessionId>>;
+
+    /// A secret of this store, made when it was: the key of ids that derive from what the caller sent.
+    fn secret(&self) -> [u8; 32];
+
+    /// Whether the process before this one stopped gracefully.
+    fn stopped_gracefully(&self) -> bool;
+
+    /// Flushes, notes that the stop is graceful, and closes.
+    fn close(&self) -> Answer<()>;
+}

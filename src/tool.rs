@@ -1,0 +1,101 @@
+//! What an agent can do. One file a tool.
+//!
+//! A tool says what it is ([`ToolSpec`]), what it needs of its channel and how its calls may run; it never decides whether it may. Policy,
+//! approval and channel are judged before a body starts.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::Args;
+use crate::domain::event::input::Trust;
+use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
+
+pub mod ask_user;
+pub mod bash;
+pub mod demo;
+
+/// A tool. Bodies run as their own task and may overlap.
+pub trait Tool: fmt::Debug + Send + Sync + 'static {
+    fn spec(&self) -> ToolSpec;
+
+    /// What holds where the operator says nothing; `None` is the channel's default.
+    fn default_policy(&self) -> Option<Policy> {
+        None
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn kind(&self) -> CallKind {
+        CallKind::Body
+    }
+
+    /// It changes something outside: a call whose outcome is unknown is not run again, and deciding on it needs more than reading.
+    fn effects(&self) -> bool {
+        true
+    }
+
+    /// Running the same call twice does no harm.
+    fn idempotent(&self) -> bool {
+        false
+    }
+
+    /// With these arguments it may run beside others. Asked again right before each start.
+    fn parallel(&self, _args: &Args) -> bool {
+        false
+    }
+
+    /// How long a body may take.
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(120)
+    }
+
+    /// Why these arguments cannot be run, before anybody is asked to approve them.
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    fn check(&self, args: &Args) -> Result<(), String> {
+        args.object().map(drop)
+    }
+
+    /// Runs the body. When `context.cancel` fires it ends what it started and returns soon.
+    fn call(&self, context: ToolContext, args: Args) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// What a body is given.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    pub cancel: CancellationToken,
+    pub progress: Progress,
+}
+
+/// Where a body reports how far it is; only the newest report is kept.
+#[derive(Clone)]
+pub struct Progress(pub Arc<dyn Fn(serde_json::Map<String, serde_json::Value>) + Send + Sync>);
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// A result for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub content: String,
+    /// How far the content may be trusted; `Untrusted` for anything that came from outside.
+    pub trust: Trust,
+}
+
+/// Why there is no result; both fields go to the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolFailure {
+    /// One of `domain::event::tool::codes`, or the tool's own.
+    pub code: String,
+    pub error: String,
+}
