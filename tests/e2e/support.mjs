@@ -15,7 +15,7 @@ export const binary = path.resolve(root, process.env.PORTICO_BIN ?? "target/debu
 export const cache = path.join(root, ".cache/e2e");
 
 /** How long anything that the tests wait for may take, in ms: generous, since it is reached only where something is broken. */
-export const DEADLINE_MS = 60_000;
+export const DEADLINE_MS = Number(process.env.E2E_DEADLINE_MS ?? 60_000);
 
 /** Asks `look` again and again until it gives something; its last failure is the reason where it never does. */
 export async function until(what, look) {
