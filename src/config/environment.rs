@@ -10,8 +10,8 @@ use super::shape::{Given, Shape, join};
 pub(super) const PREFIX: &str = "PORTICO";
 pub(super) const SEPARATOR: &str = "__";
 
-/// Variables that may be merged.
-#[derive(Clone, Debug, Default)]
+/// Variables that may be merged. Not `Debug`: they may hold secrets.
+#[derive(Default)]
 pub(super) struct Environment {
     /// By the variable's name. The struct's types read them, so that a key made of digits stays the string it is.
     pub(super) single: HashMap<String, String>,

@@ -12,8 +12,7 @@ use super::shape::{Given, Shape, join};
 /// By whole key, where its value was given.
 pub(super) type Places = BTreeMap<String, Place>;
 
-/// A file that may be merged.
-#[derive(Clone, Debug)]
+/// A file that may be merged. Not `Debug`: its text may hold secrets.
 pub(super) struct Layer {
     /// TOML that parses and fits the shape.
     pub(super) text: String,

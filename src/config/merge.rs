@@ -8,8 +8,7 @@ use super::error::{ConfigError, Place, Problem};
 use super::file::{Layer, Places};
 use super::shape::Shape;
 
-/// The merged values and, by whole key, where each was given last.
-#[derive(Debug)]
+/// The merged values and, by whole key, where each was given last. Not `Debug`: the values hold secrets.
 pub(super) struct Merged {
     values: Values,
     pub(super) places: Places,
@@ -22,7 +21,7 @@ impl Merged {
     }
 
     pub(super) fn into_values<T: DeserializeOwned>(self) -> Result<T, ConfigError> {
-        self.values.try_deserialize().map_err(unexpected)
+        Ok(self.values.try_deserialize()?)
     }
 }
 
@@ -40,11 +39,11 @@ pub(super) fn merge(layers: Vec<Layer>, environment: Environment, shape: &Shape)
     let variables = config::Environment::with_prefix(PREFIX).prefix_separator(SEPARATOR).separator(SEPARATOR);
     builder = builder.add_source(variables.source(Some(environment.single)));
     for (key, items) in environment.lists {
-        builder = builder.set_override(key, items).map_err(unexpected)?;
+        builder = builder.set_override(key, items)?;
     }
     places.extend(environment.places);
 
-    let values = inherit(builder.build().map_err(unexpected)?).map_err(unexpected)?;
+    let values = inherit(builder.build()?)?;
     let values = secrets(values, &places, shape)?;
     Ok(Merged { values, places })
 }
@@ -68,12 +67,12 @@ fn secrets(values: Values, places: &Places, shape: &Shape) -> Result<Values, Con
     for (key, place) in places {
         let Some(secret) = key.strip_suffix("_file").filter(|secret| is_text(shape, secret)) else { continue };
         match read_secret(&values, key, place, secret, places.get(secret)) {
-            Ok(content) => builder = builder.set_override(secret, content).map_err(unexpected)?,
+            Ok(content) => builder = builder.set_override(secret, content)?,
             Err(problem) => problems.push(problem),
         }
     }
     ConfigError::unless_none(problems)?;
-    builder.add_source(values).build().map_err(unexpected)
+    Ok(builder.add_source(values).build()?)
 }
 
 fn read_secret(values: &Values, key: &str, place: &Place, secret: &str, twice: Option<&Place>) -> Result<String, Problem> {
@@ -93,7 +92,8 @@ fn is_text(shape: &Shape, key: &str) -> bool {
 }
 
 /// The layers were judged before, so that this is a disagreement between a shape and its struct.
-fn unexpected(error: MergeError) -> ConfigError {
-    let place = Place::file("configuration", None);
-    ConfigError { problems: vec![place.problem(error.to_string())] }
+impl From<MergeError> for ConfigError {
+    fn from(error: MergeError) -> Self {
+        Self { problems: vec![Place::file("configuration", None).problem(error.to_string())] }
+    }
 }

@@ -80,5 +80,5 @@ fn a_list_in_a_variable_is_split_at_commas() {
     let shape = Shape::Table(BTreeMap::from([("names".to_owned(), Shape::List(Box::new(Shape::Text { min_chars: 1 })))]));
     let check = |value: &str| Environment::check(&[("PORTICO__NAMES".to_owned(), value.to_owned())], &shape);
     assert_eq!(check("a, 7,b").unwrap().lists["names"], ["a", "7", "b"]);
-    assert_eq!(check("a,,b").unwrap_err()[0].to_string(), "PORTICO__NAMES: names: must not be empty");
+    assert_eq!(check("a,,b").err().unwrap()[0].to_string(), "PORTICO__NAMES: names: must not be empty");
 }
