@@ -34,6 +34,7 @@ pub struct Provider {
     pub context_window: Option<u32>,
 }
 
+/// The wires that this build speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("x-otherwise" = "this build does not speak other wires"))]

@@ -16,6 +16,7 @@ pub struct Store {
     pub path: PathBuf,
 }
 
+/// The engines of this build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(extend("x-otherwise" = "this build has no other store"))]
