@@ -10,11 +10,9 @@ const main = document.querySelector("main");
 /** What stands on the page: live answers and tool lines that are open, approvals and messages by id, the turn's last answer. */
 const fresh = () => ({ live: new Map(), tools: new Map(), approvals: new Map(), messages: new Map(), answer: "" });
 let view = fresh();
-let session = null;
-let source = null;
+let session, source, retryTimer;
 /** The id of the last frame: a new EventSource goes on from here, as the browser's own reconnect does. */
 let lastId = "";
-let retryTimer;
 /** A message without an answer yet, and its key: sending the same text again must not post it twice. */
 let unsent = {};
 
@@ -36,7 +34,6 @@ function useSession(id) {
   source?.close();
   source = null;
   clear();
-  setBusy(false);
   say("");
   if (id) connect();
   else connection("idle", "Ready");
@@ -78,7 +75,7 @@ async function reopen() {
   if (mine !== source) return;
   if (answer && [401, 403, 404].includes(answer.status)) {
     connection("closed", "Closed");
-    say(answer.status === 404 ? "This conversation does not exist here. Start a new one." : await problemOf(answer));
+    say(answer.status === 404 ? "This conversation is not here (any more). Start a new one." : await problemOf(answer));
   } else {
     retryTimer = setTimeout(connect, 2000);
   }
@@ -153,12 +150,11 @@ const on = {
   message({ message_id, content, author }) {
     const text = content.map((block) => (block.type === "text" ? block.text : "")).join("");
     if (author === "human") return bubble("human", text);
-    const item = view.live.get(message_id) ?? bubble("assistant", "");
+    const item = liveBubble(message_id);
     view.live.delete(message_id);
     dropLive();
     if (!text) return item.remove();
-    view.answer = text;
-    item.textContent = text;
+    view.answer = item.textContent = text;
     item.classList.remove("live");
   },
   retry({ code, discarded }) {
@@ -167,7 +163,8 @@ const on = {
   },
   tool_start({ tool_call_id, tool, args }) {
     view.tools.delete(tool_call_id);
-    toolLine(tool_call_id, tool, `${args === undefined ? "" : spell(args)} running…`);
+    const shown = args === undefined ? "" : spell(args);
+    toolLine(tool_call_id, tool, `${shown.length > 200 ? `${shown.slice(0, 200)}…` : shown} running…`);
   },
   tool_end: ({ tool_call_id, tool, duration_ms }) => endTool(tool_call_id, tool, `done in ${(duration_ms / 1000).toFixed(1)} s`, ""),
   tool_error: ({ tool_call_id, tool, code }) => endTool(tool_call_id, tool, `failed: ${code}`, "failed"),
@@ -266,6 +263,7 @@ function clear() {
   view = fresh();
   lastId = "";
   log.replaceChildren();
+  setBusy(false);
 }
 
 function connection(state, text) {
@@ -280,7 +278,7 @@ function say(text) {
 
 function setBusy(busy) {
   $("stop").hidden = !busy;
-  log.setAttribute("aria-busy", String(busy));
+  log.ariaBusy = String(busy);
 }
 
 // ---- controls

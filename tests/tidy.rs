@@ -17,7 +17,8 @@ const LAYERS: &[&[&str]] = &[
     &["channel"],
     &["outbox", "schedule"],
     &["http"],
-    &["config", "client", "telemetry"],
+    &["telemetry"],
+    &["config", "client"],
     // the composition root, and what runs it, in the order of a start read backwards
     &["app"],
     &["server"],

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import path from "node:path";
-import { after, before, describe, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
 import { DEADLINE_MS, binary, cache, call, events, startModel, startPortico, until } from "./support.mjs";
@@ -27,7 +27,7 @@ const CHROMIUM = {
 
 let browser;
 before(async () => (browser = await chromium.launch(CHROMIUM)));
-after(() => browser.close());
+after(() => browser?.close());
 
 /** A page in a profile of its own; what its console complains about is collected. */
 async function openPage(url, options = {}) {
@@ -73,6 +73,8 @@ describe("with a real small model", () => {
     await server?.remove();
     await model?.stop();
   });
+  // what one test holds back must not hold up the next
+  afterEach(() => model.release());
 
   test("one POST streams the answer: deltas, then one completed done with the joined text", async () => {
     const { id } = await call(`${server.url}/v1/sessions`, { body: {} });

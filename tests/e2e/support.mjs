@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs/promises";
-import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
@@ -74,31 +73,22 @@ export async function startModel() {
 export async function startPortico(config = "") {
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "portico-e2e-"));
   const store = path.join(folder, "store");
-  const port = await freePort();
   const file = path.join(folder, "config.toml");
-  await fs.writeFile(file, `[server]\nbind = "127.0.0.1:${port}"\n\n[store]\npath = "${store}"\n\n${config}`);
+  await fs.writeFile(file, `[server]\nbind = "127.0.0.1:0"\n\n[store]\npath = "${store}"\n\n${config}`);
 
-  // keys of real providers, and settings, that happen to be in the tester's environment must not reach it
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|^PORTICO_/.test(name)));
-  const started = await start(binary, ["serve", "--config", file], { cwd: folder, env }, new RegExp(`http://127\\.0\\.0\\.1:${port}/\\S*`));
+  // keys and settings that happen to be in the tester's environment must not reach it
+  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^PORTICO_|^RUST_LOG$/.test(name)));
+  // the start line: a link to the page, with the local key in its fragment
+  const link = /(http:\/\/127\.0\.0\.1:[1-9]\d*)\/\S*#key=(pl_\w+)/;
+  const { child, lines, match } = await start(binary, ["serve", "--config", file], { cwd: folder, env }, link);
   return {
-    url: `http://127.0.0.1:${port}`,
-    /** The link of the start line, with the local key in its fragment. */
-    link: started.match[0],
+    url: match[1],
+    link: match[0],
     key: (await fs.readFile(path.join(store, "local.key"), "utf8")).trim(),
-    lines: started.lines,
-    stop: () => stop(started.child),
+    lines,
+    stop: () => stop(child),
     remove: () => fs.rm(folder, { recursive: true, force: true }),
   };
-}
-
-async function freePort() {
-  const probe = net.createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address();
-  probe.close();
-  await once(probe, "close");
-  return port;
 }
 
 /** A JSON request; refuses to go on where the answer is no success. */
