@@ -73,20 +73,33 @@ export async function startModel() {
 export async function startPortico(config = "") {
   const folder = await fs.mkdtemp(path.join(os.tmpdir(), "portico-e2e-"));
   const store = path.join(folder, "store");
-  const file = path.join(folder, "config.toml");
-  await fs.writeFile(file, `[server]\nbind = "127.0.0.1:0"\n\n[store]\npath = "${store}"\n\n${config}`);
-
   // keys and settings that happen to be in the tester's environment must not reach it
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^PORTICO_|^RUST_LOG$/.test(name)));
   // the start line: a link to the page, with the local key in its fragment
-  const link = /(http:\/\/127\.0\.0\.1:[1-9]\d*)\/\S*#key=(pl_\w+)/;
-  const { child, lines, match } = await start(binary, ["serve", "--config", file], { cwd: folder, env }, link);
+  const link = /(http:\/\/127\.0\.0\.1:([1-9]\d*))\/\S*#key=(pl_\w+)/;
+
+  const launch = async (port) => {
+    const file = path.join(folder, "config.toml");
+    await fs.writeFile(file, `[server]\nbind = "127.0.0.1:${port}"\n\n[store]\npath = "${store}"\n\n${config}`);
+    return start(binary, ["serve", "--config", file], { cwd: folder, env }, link);
+  };
+  let running = await launch(0);
+  const [page, url, port] = running.match;
   return {
-    url: match[1],
-    link: match[0],
+    url,
+    link: page,
     key: (await fs.readFile(path.join(store, "local.key"), "utf8")).trim(),
-    lines,
-    stop: () => stop(child),
+    output: () => running.lines.join("\n"),
+    async crash() {
+      const ended = once(running.child, "exit");
+      running.child.kill("SIGKILL");
+      await ended;
+    },
+    /** After a crash: the same store, the same port. */
+    async restart() {
+      running = await launch(port);
+    },
+    stop: () => stop(running.child),
     remove: () => fs.rm(folder, { recursive: true, force: true }),
   };
 }
