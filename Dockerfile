@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
 
-FROM rust:1.95-slim AS build
+# the same Debian in both stages: a binary does not start on an older libc than it was linked with
+FROM rust:1.95-slim-bookworm AS build
 # SQLite and ring are compiled from C that their crates carry
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /build

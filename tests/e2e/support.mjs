@@ -54,7 +54,7 @@ async function start(command, args, options, ready) {
 
 /** SIGTERM, and the exit code. */
 async function stop(child) {
-  if (child.exitCode !== null) return child.exitCode;
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const ended = once(child, "exit", { signal: AbortSignal.timeout(DEADLINE_MS) });
   child.kill("SIGTERM");
   return (await ended)[0];
