@@ -1,4 +1,6 @@
+pub mod channel;
 pub mod domain;
-pub mod store;
+pub mod prompt;
 pub mod provider;
+pub mod store;
 pub mod tool;
