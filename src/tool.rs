@@ -18,6 +18,8 @@ use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
 pub mod ask_user;
 pub mod bash;
 pub mod demo;
+#[cfg(test)]
+mod tests;
 pub mod toolbox;
 
 pub use toolbox::Toolbox;

@@ -37,7 +37,7 @@ const APPROVALS: &str =
 pub fn system_prompt(parts: &SystemParts<'_>) -> String {
     let SystemParts { name, profile, tools, operator, messages, now } = *parts;
     let tone = &profile.tone;
-    let mut text = format!("You are {name}, an assistant that people and programs reach through the gateway Portico.\n\n{}", tone.preamble);
+    let mut text = format!("You are {name}, an assistant that answers people and programs over several channels.\n\n{}", tone.preamble);
     section(&mut text, "Tools", &tool_list(tools));
     section(&mut text, "How to use tools", &tool_rules(tools));
     section(&mut text, "Behaviour", &list(tone.behaviour));

@@ -33,6 +33,23 @@ fn context() -> (ToolContext, CancellationToken, watch::Receiver<u64>) {
     (ToolContext { cancel: cancel.clone(), progress }, cancel, bytes)
 }
 
+/// An empty folder, removed in the end however the test ends: some commands run for as long as it is there.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let path = env::temp_dir().join(format!("portico-bash-{}", uuid::Uuid::now_v7()));
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 async fn run(tool: &Bash, command: &str) -> Result<ToolOutput, ToolFailure> {
     timeout(SOON, tool.call(context().0, args(command))).await.unwrap()
 }
@@ -101,14 +118,12 @@ async fn a_timeout_and_a_clean_exit_are_both_told() {
 #[tokio::test]
 async fn a_child_that_prints_nothing_has_its_grace_too() {
     // The shell dies of SIGTERM at once and both pipes are closed by then; the child's tidying must still not be cut short.
-    let folder = std::env::temp_dir().join(format!("portico-bash-{}", uuid::Uuid::now_v7()));
-    std::fs::create_dir(&folder).unwrap();
-    let tool = Bash::new(BashConfig { timeout: Duration::from_secs(2), directory: Some(folder.clone()), ..BashConfig::default() });
+    let folder = Folder::new();
+    let tool = Bash::new(BashConfig { timeout: Duration::from_secs(2), directory: Some(folder.0.clone()), ..BashConfig::default() });
     let child = "trap 'sleep 0.1; echo yes > tidied; exit' TERM; while :; do sleep 0.01; done";
     let command = format!("exec >/dev/null 2>&1; sh -c \"{child}\" & wait");
     run(&tool, &command).await.unwrap_err();
-    let tidied = std::fs::read_to_string(folder.join("tidied"));
-    std::fs::remove_dir_all(&folder).unwrap();
+    let tidied = std::fs::read_to_string(folder.0.join("tidied"));
     assert_eq!(tidied.unwrap(), "yes\n");
 }
 
@@ -126,14 +141,12 @@ async fn a_cancel_ends_the_group() {
 
 #[tokio::test]
 async fn a_dropped_body_leaves_nothing_running() {
-    let folder = std::env::temp_dir().join(format!("portico-bash-{}", uuid::Uuid::now_v7()));
-    std::fs::create_dir(&folder).unwrap();
-    let tool = Bash::new(BashConfig { directory: Some(folder.clone()), ..BashConfig::default() });
+    let folder = Folder::new();
+    let tool = Bash::new(BashConfig { directory: Some(folder.0.clone()), ..BashConfig::default() });
     let (context, _cancel, mut bytes) = context();
     let call = tokio::spawn(tool.call(context, args("sleep 1000 & echo child $! > pids; echo shell $$ >> pids; echo ready; wait")));
     timeout(SOON, bytes.wait_for(|n| *n > 0)).await.unwrap().unwrap();
-    let pids = std::fs::read_to_string(folder.join("pids")).unwrap();
-    std::fs::remove_dir_all(&folder).unwrap();
+    let pids = std::fs::read_to_string(folder.0.join("pids")).unwrap();
     assert!(!gone(pid(&pids, "child ")));
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
@@ -155,9 +168,54 @@ async fn endless_output_is_capped_and_still_times_out() {
     assert!(text.contains(&format!("[... {} bytes left out ...]", 3_000_012 - capture::KEPT)));
     assert!(text.ends_with("xxx\nlast\n\nstderr: empty"), "{}", &text[text.len() - 200..]);
     assert!(text.len() < capture::KEPT + 200);
-    let failure = run(&bash(Duration::from_secs(1)), "yes").await.unwrap_err();
+    let failure = run(&bash(Duration::from_secs(1)), "yes; yes >&2").await.unwrap_err();
     assert_eq!(failure.code, codes::TOOL_TIMEOUT);
     assert!(failure.error.len() < 10_000, "{}", failure.error.len());
+}
+
+#[tokio::test]
+async fn progress_is_seldom_and_always_increases() {
+    let (send, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let progress = Progress(Arc::new(move |report| send.send(report["bytes"].as_u64().unwrap()).unwrap()));
+    let context = ToolContext { cancel: CancellationToken::new(), progress };
+    let started = Instant::now();
+    bash(Duration::from_secs(1)).call(context, args("yes")).await.unwrap_err();
+    let most = started.elapsed().as_millis() / 250 + 1;
+    let mut all = Vec::new();
+    while let Some(bytes) = reports.recv().await {
+        all.push(bytes);
+    }
+    assert!(all.len() >= 2 && all.len() as u128 <= most, "{} reports, at most {most}", all.len());
+    assert!(all.is_sorted_by(|a, b| a < b), "{all:?}");
+}
+
+#[tokio::test]
+async fn the_last_bytes_before_a_silence_are_reported() {
+    let (context, cancel, mut bytes) = context();
+    let call = tokio::spawn(bash(SOON).call(context, args("echo a; sleep 0.02; echo b; sleep 1000")));
+    timeout(SOON, bytes.wait_for(|n| *n == 4)).await.unwrap().unwrap();
+    cancel.cancel();
+    timeout(SOON, call).await.unwrap().unwrap().unwrap_err();
+}
+
+#[tokio::test]
+async fn a_process_that_left_the_group_holds_nobody_up() {
+    // It keeps the pipe open and is out of reach, until it ends by itself because the folder is gone.
+    let folder = Folder::new();
+    let tool = Bash::new(BashConfig { directory: Some(folder.0.clone()), ..BashConfig::default() });
+    let output =
+        run(&tool, "touch on; setsid sh -c 'touch here; while [ -e on ]; do sleep 0.01; done' & until [ -e here ]; do :; done; echo done")
+            .await;
+    let content = output.unwrap().content;
+    assert!(content.starts_with("Exit code 0.") && content.contains("\ndone\n"), "{content}");
+}
+
+#[tokio::test]
+async fn cancelled_before_the_start_nothing_starts() {
+    let (context, cancel, _bytes) = context();
+    cancel.cancel();
+    let failure = bash(SOON).call(context, args("echo ran")).await.unwrap_err();
+    assert_eq!(failure.code, codes::ABORTED_BEFORE_DISPATCH);
 }
 
 #[tokio::test]
