@@ -15,6 +15,8 @@ use crate::store::{Answer, Append, Appended, ApprovalFilter, IntakeRow, Loaded, 
 use disk::Disk;
 
 mod disk;
+#[cfg(test)]
+mod tests;
 
 /// One process's hold on a store in memory. [`reopen`](Self::reopen) is the next process.
 #[derive(Debug)]
@@ -71,21 +73,17 @@ impl MemoryStore {
     /// Commits the oldest held appends, at most `count`; how many there were.
     pub fn commit_held(&self, count: usize) -> usize {
         let mut state = self.state();
-        let mut committed = 0;
-        while committed < count
-            && let Some((append, reply)) = state.gate.as_mut().and_then(VecDeque::pop_front)
-        {
-            _ = reply.send(state.commit(&append));
-            committed += 1;
-        }
+        let committed = state.commit_held(count);
         self.count_held(&state);
         committed
     }
 
     /// Commits all that is held, and holds no more.
     pub fn release_appends(&self) {
-        self.commit_held(usize::MAX);
-        self.state().gate = None;
+        let mut state = self.state();
+        state.commit_held(usize::MAX);
+        state.gate = None;
+        self.count_held(&state);
     }
 
     /// Resolves when at least `count` appends are held.
@@ -141,6 +139,17 @@ impl MemoryStore {
 }
 
 impl State {
+    fn commit_held(&mut self, count: usize) -> usize {
+        let mut committed = 0;
+        while committed < count
+            && let Some((append, reply)) = self.gate.as_mut().and_then(VecDeque::pop_front)
+        {
+            _ = reply.send(self.commit(&append));
+            committed += 1;
+        }
+        committed
+    }
+
     fn commit(&mut self, append: &Append) -> Result<Appended, StoreError> {
         match self.fault.take() {
             None => Ok(self.disk.append(append)),
@@ -232,11 +241,11 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) -> Answer<()> {
-        let closed = self.open().map(|_| ());
-        if closed.is_ok() {
-            self.release_appends();
-            self.state().closed = true;
-        }
+        let closed = self.open().map(|mut state| {
+            state.commit_held(usize::MAX);
+            state.closed = true;
+            self.count_held(&state);
+        });
         ready(closed)
     }
 }

@@ -109,16 +109,18 @@ pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<
             row
         }
     };
-    // What is pending has its own, short index; it is used only where the text says `pending`.
+    // One text for each way to filter, so that each walks its own index: of what is pending, of the owner, of the session (where the plus
+    // keeps the tenant's index out), or of the tenant.
     let status = if filter.status.as_deref() == Some("pending") {
         "i.status = 'pending' AND ?4 IS NOT NULL"
     } else {
         "(?4 IS NULL OR i.status = ?4)"
     };
-    let session = if filter.session.is_some() { "s.id = ?3" } else { "?3 IS NULL" };
+    let owner = if filter.owner.is_some() { "i.owner = ?2" } else { "?2 IS NULL" };
+    let (tenant, session) = if filter.session.is_some() { ("+i.tenant", "s.id = ?3") } else { ("i.tenant", "?3 IS NULL") };
     let mut query = tx.prepare_cached(&format!(
         "SELECT s.id, i.json FROM item AS i JOIN session AS s ON s.n = i.session
-         WHERE i.tenant = ?1 AND i.kind = 'approval' AND s.deleted = 0 AND (?2 IS NULL OR i.owner = ?2) AND {session} AND {status}
+         WHERE {tenant} = ?1 AND i.kind = 'approval' AND s.deleted = 0 AND {owner} AND {session} AND {status}
            AND (i.requested_at, i.id) > (?5, ?6)
          ORDER BY i.requested_at, i.id LIMIT ?7",
     ))?;

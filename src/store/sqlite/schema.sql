@@ -81,5 +81,6 @@ CREATE TABLE item (
 ) STRICT;
 
 CREATE INDEX item_approval ON item (tenant, requested_at, id) WHERE kind = 'approval';
+CREATE INDEX item_approval_of_owner ON item (tenant, owner, requested_at, id) WHERE kind = 'approval';
 CREATE INDEX item_approval_open ON item (tenant, requested_at, id) WHERE kind = 'approval' AND status = 'pending';
 CREATE INDEX item_by_id ON item (id);

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::write::Prepared;
 use super::writer::{Asked, Command, write_group};
-use super::{OpenError, SqliteStore, read, schema};
+use super::{OpenError, SqliteStore, read, schema, write};
 use crate::store::tests::TestFolder;
 use crate::store::tests::samples::{append, id};
 use crate::store::{Appended, Position, Store};
@@ -74,6 +74,26 @@ fn a_newer_file_is_refused_and_left_alone() {
     let refused = SqliteStore::open(folder.path()).unwrap_err();
     assert!(matches!(refused, OpenError::Newer { found: 99, known: 1, .. }), "{refused}");
     assert_eq!(shell(&folder).pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0)).unwrap(), 99);
+}
+
+#[test]
+fn old_intake_rows_go_in_batches_until_none_is_left() {
+    let folder = TestFolder::new();
+    drop(open(&folder));
+    let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO intake SELECT 'acme', 'scope', i, 'ses_1', NULL, 1, '00', i FROM n;
+        INSERT INTO intake VALUES ('acme', 'scope', 'new', 'ses_1', NULL, 1, '00', 1800000000000)";
+    shell(&folder).execute_batch(fill).unwrap();
+    assert!(write::sweep(&shell(&folder)).unwrap(), "one batch leaves more");
+    drop(open(&folder));
+    let left: Vec<String> = shell(&folder)
+        .prepare("SELECT external_id FROM intake")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(left, ["new"]);
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn block_on(future: impl Future<Output = ()>) {
 }
 
 proptest! {
-    #![proptest_config(Config { cases: 48, ..Config::default() })]
+    #![proptest_config(Config { cases: 32, ..Config::default() })]
 
     #[test]
     fn the_engines_agree(calls in prop::collection::vec(call(), 1..40)) {
