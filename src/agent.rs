@@ -16,7 +16,7 @@ use crate::domain::state::OpenStep;
 use crate::domain::toolset::Toolset;
 use crate::domain::{AgentEvent, Clock, DigestId, IdSource, LiveEvent, Timestamp};
 use crate::provider::Provider;
-use crate::tool::toolbox::Toolbox;
+use crate::tool::Toolbox;
 
 pub mod attempt;
 pub mod dispatch;

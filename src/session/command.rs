@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
-use crate::domain::pending::{Answer, Decision, Item};
+use crate::domain::pending::{Answer, Decision, Item, ItemKind, Outcome};
 use crate::domain::{MessageId, Overview, Seq};
 use crate::store::{IntakeRow, StoreError};
 
@@ -135,6 +135,25 @@ impl Post {
             at,
         })
     }
+}
+
+/// What an answer means to a wait that has its outcome: the same again, another, or too late.
+pub fn standing(item: Item, answer: &Resolution) -> Resolved {
+    if item.status() != "decided" {
+        return Resolved::Gone(item);
+    }
+    let same = match (&item.outcome, &item.kind, answer) {
+        (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(a), Resolution::Decision { decision: again, digest, .. }) => {
+            if digest.as_ref().is_some_and(|d| *d != a.digest) {
+                return Resolved::DigestMismatch(item);
+            }
+            decision == again
+        }
+        (Some(Outcome::Answers { answers, .. }), ItemKind::Question(_), Resolution::Answers(again)) => answers == again,
+        (Some(Outcome::Content { content, .. }), ItemKind::ClientCall(_), Resolution::Content(again)) => content.as_ref() == Some(again),
+        _ => return Resolved::Unknown,
+    };
+    if same { Resolved::Stands(item) } else { Resolved::Conflict(item) }
 }
 
 /// The body of a merge-patch, resolved against what stands.

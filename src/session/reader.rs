@@ -104,36 +104,41 @@ impl Reader {
     /// # Errors
     /// When the cursor is ahead of what is durable.
     pub fn new(feed: Arc<Feed>, filter: Filter, start: Cursor) -> Result<Self, Ahead> {
-        let wake = feed.subscribe();
-        let (closings, attempt, n) = {
-            let inner = feed.lock();
+        let mut reader = Self::from_start(feed, filter);
+        (reader.seq, reader.attempt, reader.n) = {
+            let inner = reader.feed.lock();
             let (head, edge) = inner.overview.as_ref().map_or((0, 0), |o| (o.head, o.attempt_edge));
             if start.seq > head {
                 return Err(Ahead);
             }
             // n counts only if nothing has opened or closed an attempt since, and the one open there is the one in memory
-            let live = inner.live.as_ref().filter(|l| start.seq >= edge && l.request == edge);
-            let (attempt, n) = match live {
-                None => (0, 0),
+            match inner.live.as_ref().filter(|l| start.seq >= edge && l.request == edge) {
+                None => (start.seq, 0, 0),
                 Some(live) if start.n > live.visible() as u64 => return Err(Ahead),
-                Some(live) => (live.request, usize::try_from(start.n).unwrap_or(0)),
-            };
-            (inner.closings, attempt, n)
+                Some(live) => (start.seq, live.request, usize::try_from(start.n).unwrap_or(0)),
+            }
         };
-        Ok(Self {
+        Ok(reader)
+    }
+
+    /// A reader before record 1.
+    pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
+        let wake = feed.subscribe();
+        let closings = feed.lock().closings;
+        Self {
             feed,
             filter,
             wake,
             closings,
-            seq: start.seq,
-            attempt,
-            n,
+            seq: 0,
+            attempt: 0,
+            n: 0,
             turn: None,
             mode: None,
             chars: 0,
             progress_at: None,
             reports: 0,
-        })
+        }
     }
 
     /// From here on only what belongs to that turn.
@@ -168,6 +173,17 @@ impl Reader {
                 }
             }
         }
+    }
+
+    /// The next durable record as this reader sees it. It is there already.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn pull_one(&mut self) -> Result<Vec<Item>, StoreError> {
+        let Ok(record) = self.next_record().await? else { return Ok(Vec::new()) };
+        let data = record.data(self.filter.view, self.filter.may_decide.as_ref()).filter(|_| self.wants(&record.kind));
+        let id = self.cursor();
+        Ok(data.map(|data| Item::Event { id, event: Name::Record(record.kind.clone()), data }).into_iter().collect())
     }
 
     /// The next durable record, whatever the filter says. Cancel-safe.

@@ -9,7 +9,7 @@ use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
 use crate::domain::{Clock, IdSource, Timestamp};
 use crate::store::Store;
-use crate::tool::toolbox::Toolbox;
+use crate::tool::Toolbox;
 
 /// Gives turns their model, prompt and tools.
 pub trait Setup: fmt::Debug + Send + Sync + 'static {
@@ -21,7 +21,7 @@ pub trait Setup: fmt::Debug + Send + Sync + 'static {
     fn profile(&self, channel: &str) -> Option<Arc<ChannelProfile>>;
 
     /// The tools of a turn on that channel, and why others are absent.
-    fn toolset(&self, channel: &str, model: Option<&str>, agent: &str) -> Option<Arc<Toolset>>;
+    fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>>;
 
     /// How much input may wait.
     fn max_queue(&self, agent: &str) -> usize;

@@ -10,7 +10,7 @@ use crate::domain::event::pending::{
 };
 use crate::domain::pending::{Decision, Item, ItemKind, Outcome, check_answers};
 use crate::domain::{AgentEvent, ApprovalId, QuestionId};
-use crate::session::command::{Reply, Resolution, Resolved};
+use crate::session::command::{Reply, Resolution, Resolved, standing};
 
 /// What a person may decide. `allow_always` needs rules, which this build does not have.
 const DECISIONS: [Decision; 3] = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny];
@@ -141,25 +141,6 @@ fn resolution(item: &Item, answer: Resolution, by: String) -> Result<AgentEvent,
         }
         _ => Err(Resolved::Unknown),
     }
-}
-
-/// What an answer means to a wait that has its outcome: the same again, another, or too late.
-pub(crate) fn standing(item: Item, answer: &Resolution) -> Resolved {
-    if item.status() != "decided" {
-        return Resolved::Gone(item);
-    }
-    let same = match (&item.outcome, &item.kind, answer) {
-        (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(a), Resolution::Decision { decision: again, digest, .. }) => {
-            if digest.as_ref().is_some_and(|d| *d != a.digest) {
-                return Resolved::DigestMismatch(item);
-            }
-            decision == again
-        }
-        (Some(Outcome::Answers { answers, .. }), ItemKind::Question(_), Resolution::Answers(again)) => answers == again,
-        (Some(Outcome::Content { content, .. }), ItemKind::ClientCall(_), Resolution::Content(again)) => content.as_ref() == Some(again),
-        _ => return Resolved::Unknown,
-    };
-    if same { Resolved::Stands(item) } else { Resolved::Conflict(item) }
 }
 
 /// What an outcome means for the call; `None` while it is open.
