@@ -45,6 +45,8 @@ fn fields_follow_the_standard() {
         ("\u{feff}\u{feff}data: a\n\ndata: b\n\n", &["b"]),
         ("data: a\r\n\r\ndata: b\r\rdata: c\n\n", &["a", "b", "c"]),
         ("data: a\r\n\ndata: b\n\r\n", &["a", "b"]),
+        ("data: a\r\ndata: b\r\n\r\n", &["a\nb"]),
+        ("data: a\rdata: b\r\ndata: c\ndata: d\r\r", &["a\nb\nc\nd"]),
         ("\n\n\ndata: a\n\n\n\n", &["a"]),
         ("data: cut", &["cut"]),
         ("data: cut\n", &["cut"]),

@@ -6,6 +6,14 @@ use serde_json::{Value, json};
 use crate::domain::SurfaceMessage;
 use crate::provider::ModelRequest;
 
+/// Words that ask for a lookup or a booking; what is asked for stands behind them.
+const SEARCHES: [&str; 3] = ["look", "lookup", "search"];
+const BOOKINGS: [&str; 3] = ["book", "booking", "reserve"];
+/// Words that say when.
+const TIMES: [&str; 10] = ["tonight", "tomorrow", "today", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+/// Words around a thing that are not part of its name.
+const FILLERS: [&str; 13] = ["a", "an", "the", "me", "us", "up", "for", "on", "at", "by", "please", "and", "it"];
+
 /// The demo's own tools, as `tool::demo` names them.
 const LOOKUP: &str = "demo_lookup";
 const BOOKING: &str = "demo_booking";
@@ -22,8 +30,8 @@ const ABOUT: &str =
     "I am Portico's built-in demo, a script and not a language model. To talk to a real one, set `OPENAI_API_KEY` and start Portico again.";
 
 const TRY: &str = "Three things to try:\n\n\
-    1. **look up the weather in Lisbon**: I call a tool and answer from what it returns.\n\
-    2. **book a table for two**: I ask for your approval before anything happens.\n\
+    1. **look up a rowing boat**: I call a tool and answer from what it returns.\n\
+    2. **book a rowing boat for tomorrow**: I ask for your approval before anything happens.\n\
     3. **show me a table**: I answer in Markdown.\n";
 
 const TABLE: &str = "Here is what a gateway keeps apart:\n\n\
@@ -51,16 +59,15 @@ fn answer(text: &str, tools: &[String]) -> Vec<Line> {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).collect();
     let has = |any: &[&str]| words.iter().any(|word| any.contains(word));
-    let has_pair = |a: &str, b: &str| words.windows(2).any(|pair| pair == [a, b]);
     let offers = |tool: &str| tools.iter().any(|t| t == tool);
 
     let mut lines = Vec::new();
     if has(&["think", "thinking", "reason"]) {
         lines.push(Line::Think(THOUGHTS.into()));
     }
-    if has(&["book", "booking", "reserve"]) {
+    if has(&BOOKINGS) {
         booking(text, offers(BOOKING), &mut lines);
-    } else if has(&["lookup", "weather", "search"]) || has_pair("look", "up") {
+    } else if has(&["lookup", "weather", "search"]) || (has(&["look"]) && has(&["up"])) {
         lookup(text, offers(LOOKUP), &mut lines);
     } else if has(&["table", "tables"]) {
         lines.push(Line::Say(TABLE.into()));
@@ -77,7 +84,7 @@ fn lookup(text: &str, offered: bool, lines: &mut Vec<Line>) {
         return lines.push(absent("look things up", LOOKUP));
     }
     lines.push(Line::Say("I will look that up. ".into()));
-    lines.push(Line::Call { tool: LOOKUP, args: json!({ "query": one_line(text) }) });
+    lines.push(Line::Call { tool: LOOKUP, args: json!({ "query": thing(text, &SEARCHES) }) });
 }
 
 fn booking(text: &str, offered: bool, lines: &mut Vec<Line>) {
@@ -85,7 +92,7 @@ fn booking(text: &str, offered: bool, lines: &mut Vec<Line>) {
         return lines.push(absent("book anything", BOOKING));
     }
     lines.push(Line::Say("I can try to book that, if you allow it. ".into()));
-    lines.push(Line::Call { tool: BOOKING, args: json!({ "item": one_line(text), "when": when(text) }) });
+    lines.push(Line::Call { tool: BOOKING, args: json!({ "item": thing(text, &BOOKINGS), "when": when(text) }) });
 }
 
 fn absent(what: &str, tool: &str) -> Line {
@@ -116,16 +123,25 @@ fn outcome(tool: &str, content: &str, is_error: bool) -> String {
     }
 }
 
-/// The first words that name a time; the tool takes any text.
-fn when(text: &str) -> &'static str {
-    let lower = text.to_lowercase();
-    let known = ["tonight", "tomorrow", "today", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
-    known.into_iter().find(|day| lower.contains(day)).unwrap_or("as soon as possible")
+/// What a message asks for: the words behind the verb, as far as a time, without what stands around them; all of it where that leaves
+/// nothing. An argument is one line, and not a long one.
+fn thing(text: &str, verbs: &[&str]) -> String {
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '-').filter(|word| !word.is_empty()).collect();
+    let is_one_of = |word: &&str, list: &[&str]| list.contains(&word.to_lowercase().as_str());
+    let from = words.iter().position(|word| is_one_of(word, verbs)).map_or(0, |verb| verb + 1);
+    let mut found: Vec<&str> = words[from..].iter().copied().take_while(|word| !is_one_of(word, &TIMES)).collect();
+    while found.last().is_some_and(|word| is_one_of(word, &FILLERS)) {
+        found.pop();
+    }
+    let leading = found.iter().take_while(|word| is_one_of(word, &FILLERS)).count();
+    let found = if leading < found.len() { &found[leading..] } else { &words[..] };
+    found.join(" ").chars().take(200).collect()
 }
 
-/// A message as an argument: one line, and not a long one.
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(200).collect()
+/// The first word that names a time; the tool takes any text.
+fn when(text: &str) -> &'static str {
+    let lower = text.to_lowercase();
+    TIMES.into_iter().find(|day| lower.contains(day)).unwrap_or("as soon as possible")
 }
 
 /// The names of the tools in the request.

@@ -69,9 +69,11 @@ async fn it_says_that_it_is_a_demo_and_what_to_do() {
 #[tokio::test(start_paused = true)]
 async fn tools_are_called_by_keyword_and_only_if_offered() {
     for (text, tool, args) in [
-        ("Look up\nLisbon", "demo_lookup", r#"{"query":"Look up Lisbon"}"#),
-        ("how is the weather?", "demo_lookup", r#"{"query":"how is the weather?"}"#),
-        ("book a table on Friday", "demo_booking", r#"{"item":"book a table on Friday","when":"friday"}"#),
+        ("Look up a\nrowing boat, please!", "demo_lookup", r#"{"query":"rowing boat"}"#),
+        ("how is the weather?", "demo_lookup", r#"{"query":"how is the weather"}"#),
+        ("look it up", "demo_lookup", r#"{"query":"look it up"}"#),
+        ("Can you BOOK me a table for two on Friday?", "demo_booking", r#"{"item":"table for two","when":"friday"}"#),
+        ("book it", "demo_booking", r#"{"item":"book it","when":"as soon as possible"}"#),
     ] {
         let (events, content, finish) = ask(text, Some(TOOLS)).await;
         let call = calls_of(&content).next().unwrap();

@@ -69,6 +69,22 @@ fn fragments_find_their_call() {
             &[r#"{"index":0,"id":"a","function":{"name":"x","arguments":{"b":1.50,"a":[1, 2]}}}"#],
             &[("x", r#"{"b":1.50,"a":[1,2]}"#)],
         ),
+        (
+            "one index and one id are one call, whatever is said again",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}"#,
+            ],
+            &[("x", r#""{}{}""#)],
+        ),
+        (
+            "the first name holds",
+            &[
+                r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{"}}"#,
+                r#"{"index":0,"id":"a","function":{"name":"y","arguments":"}"}}"#,
+            ],
+            &[("x", "{}")],
+        ),
         ("arguments absent", &[r#"{"index":0,"id":"a","function":{"name":"x"}}"#], &[("x", "{}")]),
         ("arguments null", &[r#"{"index":0,"id":"a","type":"function","function":{"name":"x","arguments":null}}"#], &[("x", "{}")]),
         (
