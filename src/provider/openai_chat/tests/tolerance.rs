@@ -78,6 +78,11 @@ fn fragments_find_their_call() {
             &[("x", r#""{}{}""#)],
         ),
         (
+            "an empty afterthought with the name again",
+            &[r#"{"index":0,"function":{"name":"x","arguments":"{}"}}"#, r#"{"index":0,"function":{"name":"x","arguments":""}}"#],
+            &[("x", "{}")],
+        ),
+        (
             "the first name holds",
             &[
                 r#"{"index":0,"id":"a","function":{"name":"x","arguments":"{"}}"#,
