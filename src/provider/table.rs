@@ -16,6 +16,9 @@ mod builtin;
 
 type Text = Cow<'static, str>;
 
+/// Assumed of a provider that is not built in and whose settings do not say.
+const UNKNOWN_WINDOW: u64 = 128_000;
+
 /// A provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -77,25 +80,22 @@ impl Quirks {
         Self { max_tokens_field: "max_tokens", stream_options: true, replay_reasoning: false, effort_with_tools: &[] };
 }
 
-/// What the configuration says about a provider.
+/// What the configuration says about a provider; `None` leaves it as it is.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
     pub base_url: Option<String>,
-    pub wire: Option<String>,
     pub model_prefix: Option<String>,
-    /// The model that `auto` asks for here.
-    pub default_model: Option<String>,
+    /// Tokens.
+    pub window: Option<u64>,
 }
 
 /// Why a provider's settings make no row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    #[error("providers.{id}: wire {wire:?} is not one of \"openai_chat\"")]
-    UnknownWire { id: String, wire: String },
     #[error("providers.{id}: a provider that is not built in needs {key}")]
     Missing { id: String, key: &'static str },
-    #[error("providers.{id}: {key} cannot be set")]
-    Fixed { id: String, key: &'static str },
+    #[error("providers.{id}: the built-in demo has no settings")]
+    Fixed { id: String },
     #[error("providers.{id}: base_url is not an http or https URL")]
     BaseUrl { id: String },
 }
@@ -121,20 +121,19 @@ impl Table {
     /// Applies `[providers.<id>]`: changes a row, or adds one. Added rows are asked first, so that their prefix may lie within another's.
     ///
     /// # Errors
-    /// When the settings name a wire that is not built, or lack what a new row needs.
+    /// When the settings lack what a new row needs, or change what cannot be changed.
     pub fn configure(&mut self, id: &str, setting: Setting) -> Result<(), SettingError> {
-        if let Some(wire) = setting.wire.filter(|wire| wire != "openai_chat") {
-            return Err(SettingError::UnknownWire { id: id.into(), wire });
-        }
         let base_url = setting.base_url.map(|url| base_url(id, &url)).transpose()?;
         let missing = |key| SettingError::Missing { id: id.into(), key };
         if let Some(row) = self.rows.iter_mut().find(|row| row.id == id) {
             if row.wire == Wire::Demo {
-                return Err(SettingError::Fixed { id: id.into(), key: "the built-in demo" });
+                return Err(SettingError::Fixed { id: id.into() });
             }
             row.base_url = base_url.unwrap_or_else(|| row.base_url.clone());
-            row.models = setting.model_prefix.map_or_else(|| row.models.clone(), models);
-            row.default_model = setting.default_model.map(Text::from).or_else(|| row.default_model.clone());
+            row.window = setting.window.unwrap_or(row.window);
+            if let Some(prefix) = setting.model_prefix {
+                row.models = models(prefix);
+            }
             return Ok(());
         }
         let row = Row {
@@ -143,9 +142,9 @@ impl Table {
             key_var: None,
             base_url: base_url.ok_or_else(|| missing("base_url"))?,
             wire: Wire::OpenAiChat,
-            default_model: setting.default_model.map(Text::from),
+            default_model: None,
             fast_model: None,
-            window: 128_000,
+            window: setting.window.unwrap_or(UNKNOWN_WINDOW),
             quirks: Quirks::COMPATIBLE,
         };
         self.rows.insert(0, row);

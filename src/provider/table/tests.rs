@@ -47,13 +47,13 @@ fn the_configuration_moves_a_row_and_adds_one_in_front() {
 
     let local = |prefix: &str| Setting {
         base_url: Some("http://127.0.0.1:8000/v1".into()),
-        wire: Some("openai_chat".into()),
         model_prefix: Some(prefix.into()),
-        ..Setting::default()
+        window: Some(32_000),
     };
     table.configure("local", local("local/")).unwrap();
     table.configure("ours", local("deepseek-ours")).unwrap();
     table.configure("anthropic", local("claude-")).unwrap();
+    assert_eq!(table.get("local").unwrap().window, 32_000);
     assert_eq!(route(&table, "local/qwen"), ("local".into(), "qwen".into()));
     assert_eq!(route(&table, "deepseek-ours-1"), ("ours".into(), "deepseek-ours-1".into()));
     assert_eq!(route(&table, "deepseek-v4-pro").0, "deepseek");
@@ -68,7 +68,7 @@ fn settings_that_make_no_row_are_refused() {
     assert!(refused("x", Setting { model_prefix: Some("x-".into()), ..Setting::default() }).contains("base_url"));
     assert!(refused("x", Setting { base_url: Some("http://h/v1".into()), ..Setting::default() }).contains("model_prefix"));
     assert!(refused("x", Setting { base_url: Some("ftp://h".into()), ..Setting::default() }).contains("http"));
-    assert!(refused("anthropic", Setting { wire: Some("anthropic".into()), ..Setting::default() }).contains("\"anthropic\""));
+    assert!(refused("anthropic", Setting::default()).contains("providers.anthropic"), "its own wire is not built");
     assert!(refused("demo", Setting { base_url: Some("http://h".into()), ..Setting::default() }).contains("demo"));
     assert_eq!(table, before);
 }
