@@ -17,12 +17,15 @@
 //! `docs/ARCHITECTURE.md` has the path of a message and the invariants.
 
 pub mod agent;
+pub mod app;
 pub mod channel;
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod http;
 pub mod prompt;
 pub mod provider;
+pub mod server;
 pub mod session;
 pub mod store;
 pub mod telemetry;
