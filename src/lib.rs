@@ -20,6 +20,8 @@ pub mod agent;
 pub mod app;
 pub mod channel;
 pub mod cli;
+pub mod client;
+
 pub mod config;
 pub mod domain;
 pub mod http;

@@ -9,9 +9,9 @@ use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
 
+use super::Output;
 use super::port::StepInput;
 use super::run::{Agent, record};
-use super::Output;
 use crate::domain::event::model::{Message, Request, Retry, Thinking};
 use crate::domain::live::{Delta, DeltaKind, StreamMode};
 use crate::domain::message::{calls_of, text_of};
@@ -31,8 +31,12 @@ pub(super) enum AttemptEnd {
     Answer(Answer),
     Failed(ModelError),
     /// With the text that was visible by then.
-    Cancelled { text: String },
-    Deadline { text: String },
+    Cancelled {
+        text: String,
+    },
+    Deadline {
+        text: String,
+    },
 }
 
 /// A whole answer; its `message` is yielded.
@@ -182,8 +186,12 @@ async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEven
             item = stream.next() => item,
         };
         match item {
-            Some(item) if sender.send(item).await.is_ok() => {}
-            Some(_) | None => return,
+            Some(item) => {
+                if sender.send(item).await.is_err() {
+                    return;
+                }
+            }
+            None => return,
         }
     }
 }

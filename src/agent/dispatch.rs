@@ -109,13 +109,13 @@ impl Agent {
             _ if found.has_result() => State::Done,
             _ if self.truncated => failure(codes::TRUNCATED, "the answer was cut at the output limit, so none of its calls is run"),
             _ if self.is_last() => failure(codes::TOOL_NOT_STARTED, "no more steps are left for tools"),
-            Some(tool) if found.started && tool.idempotent() => State::Ready(tool),
+            Some(tool) if found.started && tool.idempotent() => State::Ready(tool.clone()),
             _ if found.started => failure(
                 codes::TOOL_OUTCOME_UNKNOWN,
                 "it had started when the gateway stopped, and nobody knows what it did; check before you do it again",
             ),
             Some(tool) if self.turn.toolset.get(&found.call.tool).is_some() => match tool.check(&found.call.args) {
-                Ok(()) => State::Ready(tool),
+                Ok(()) => State::Ready(tool.clone()),
                 Err(why) => failure(codes::INVALID_ARGUMENTS, &why),
             },
             _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use crate::domain::SurfaceMessage;
 use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Question};
-use crate::domain::SurfaceMessage;
 
 /// What a step's requests are made of.
 #[derive(Clone, Debug, Default)]

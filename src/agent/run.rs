@@ -189,9 +189,10 @@ impl Agent {
     fn failed(&self, end: AttemptEnd) -> End {
         match end {
             AttemptEnd::Failed(error) => End::error(error.code, error.message),
-            AttemptEnd::Deadline { text } => {
-                End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, if text.is_empty() { self.text.clone() } else { text }) }
-            }
+            AttemptEnd::Deadline { text } => End {
+                code: Some("deadline".into()),
+                ..End::new(DoneReason::Budget, if text.is_empty() { self.text.clone() } else { text })
+            },
             AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
             AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),
         }

@@ -11,7 +11,10 @@ pub enum LiveEvent {
     /// What the turn is doing now, where no delta tells it.
     Mode(StreamMode),
     /// The newest progress of a running tool; an object whose fields the tool chooses.
-    ToolProgress { tool_call_id: ToolCallId, fields: serde_json::Map<String, serde_json::Value> },
+    ToolProgress {
+        tool_call_id: ToolCallId,
+        fields: serde_json::Map<String, serde_json::Value>,
+    },
 }
 
 /// A numbered piece of the open attempt's answer.

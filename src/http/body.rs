@@ -119,13 +119,14 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Api
 pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
     headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok()).any(|line| {
         let weight = |kind: &str| {
-            line.split(',').filter_map(|range| {
-                let mut parts = range.split(';').map(str::trim);
-                let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(kind));
-                let q = parts.find_map(|p| p.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse::<f32>().ok());
-                named.then_some(q).flatten()
-            })
-            .fold(0.0, f32::max)
+            line.split(',')
+                .filter_map(|range| {
+                    let mut parts = range.split(';').map(str::trim);
+                    let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(kind));
+                    let q = parts.find_map(|p| p.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse::<f32>().ok());
+                    named.then_some(q).flatten()
+                })
+                .fold(0.0, f32::max)
         };
         weight("text/event-stream") > weight("application/json")
     })

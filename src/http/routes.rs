@@ -16,7 +16,7 @@ use super::error::ApiError;
 
 /// A page of a list.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub(super) struct Page {
+pub(crate) struct Page {
     after: Option<String>,
     limit: Option<String>,
 }

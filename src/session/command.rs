@@ -40,10 +40,26 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 /// The first inbox: what must not queue behind input.
 #[derive(Debug)]
 pub(super) enum Control {
-    Cancel { keep_queue: bool, by: String, reply: Reply<Cancelled> },
-    TakeBack { message_id: MessageId, by: String, reply: Reply<()> },
-    Resolve { id: String, answer: Resolution, by: String, reply: Reply<Resolved> },
-    Update { change: SessionUpdated, reply: Reply<Overview> },
+    Cancel {
+        keep_queue: bool,
+        by: String,
+        reply: Reply<Cancelled>,
+    },
+    TakeBack {
+        message_id: MessageId,
+        by: String,
+        reply: Reply<()>,
+    },
+    Resolve {
+        id: String,
+        answer: Resolution,
+        by: String,
+        reply: Reply<Resolved>,
+    },
+    Update {
+        change: SessionUpdated,
+        reply: Reply<Overview>,
+    },
     /// The session was deleted: drop everything.
     Quit,
 }
@@ -99,7 +115,11 @@ pub struct Cancelled {
 /// An answer to something that waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolution {
-    Decision { decision: Decision, note: Option<String>, digest: Option<String> },
+    Decision {
+        decision: Decision,
+        note: Option<String>,
+        digest: Option<String>,
+    },
     /// `None` declines.
     Answers(Option<Vec<Answer>>),
     Content(String),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::feed::Closing;
 use super::reader::{Filter, Reader};
 use super::record::FeedRecord;
+use crate::domain::event::turn::Done;
 use crate::domain::event::turn::Turn;
 use crate::domain::{AgentEvent, Cursor, MessageId, Record, Seq, View};
-use crate::domain::event::turn::Done;
 use crate::store::StoreError;
 
 use super::feed::Feed;
@@ -16,9 +16,14 @@ use super::feed::Feed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The record at `seq` claims it for the turn.
-    Claimed { turn: u32, seq: Seq },
+    Claimed {
+        turn: u32,
+        seq: Seq,
+    },
     /// The record at `seq` removes it.
-    Removed { seq: Seq },
+    Removed {
+        seq: Seq,
+    },
     Closing(Closing),
 }
 

@@ -140,9 +140,7 @@ impl Ledger {
     /// Whether the writer is free and what is staged must not wait for the turn to pause.
     pub(super) fn must_flush(&self) -> bool {
         let staged = &self.staged;
-        !self.writing()
-            && self.has_staged()
-            && (staged.urgent || staged.records.len() >= MOST_EVENTS || staged.bytes >= MOST_BYTES)
+        !self.writing() && self.has_staged() && (staged.urgent || staged.records.len() >= MOST_EVENTS || staged.bytes >= MOST_BYTES)
     }
 
     /// Everything is on disk.

@@ -125,20 +125,7 @@ impl Reader {
     pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
         let wake = feed.subscribe();
         let closings = feed.lock().closings;
-        Self {
-            feed,
-            filter,
-            wake,
-            closings,
-            seq: 0,
-            attempt: 0,
-            n: 0,
-            turn: None,
-            mode: None,
-            chars: 0,
-            progress_at: None,
-            reports: 0,
-        }
+        Self { feed, filter, wake, closings, seq: 0, attempt: 0, n: 0, turn: None, mode: None, chars: 0, progress_at: None, reports: 0 }
     }
 
     /// From here on only what belongs to that turn.

@@ -31,10 +31,18 @@ pub(super) enum State {
     Done,
     /// Its body may start.
     Ready(Arc<dyn Tool>),
-    Running { task: Id, since: Instant, cancel: CancellationToken, parallel: bool },
+    Running {
+        task: Id,
+        since: Instant,
+        cancel: CancellationToken,
+        parallel: bool,
+    },
     /// Its result waits for those before it.
     Result(Result<(ToolOutput, Duration), ToolFailure>),
-    Denied { reason: String, by: Option<String> },
+    Denied {
+        reason: String,
+        by: Option<String>,
+    },
 }
 
 pub(super) fn failure(code: &str, error: &str) -> State {
@@ -102,7 +110,7 @@ impl Slot {
             Verdict::Content(content) => self.state = answer(content),
             Verdict::Answered(answers) => {
                 let questions = ask_user::questions(&self.call.args).unwrap_or_default();
-                self.state = answer(ask_user::render(&questions, &answers));
+                self.state = answer(ask_user::result_text(&questions, Some(&answers), None));
             }
         }
     }

@@ -12,9 +12,9 @@ use super::{Page, waits};
 use crate::domain::overview::approval_view;
 use crate::domain::pending::{ApprovalView, Decision, ItemKind};
 use crate::domain::{Principal, SessionId};
+use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP};
 use crate::http::error::ApiError;
-use crate::http::Gateway;
 use crate::session::command::Resolution;
 use crate::store::ApprovalFilter;
 

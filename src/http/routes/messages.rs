@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_stream::stream;
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{OriginalUri, Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -44,7 +44,7 @@ pub(crate) async fn post(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
-    OriginalUri(uri): OriginalUri,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
@@ -145,9 +145,7 @@ async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Res
     let ended = tokio::time::timeout(Duration::from_secs(seconds), ended(session, posted)).await;
     let mut response = match ended {
         Ok(Ok(Ended::Turn(turn, done))) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
-        Ok(Ok(Ended::Removed)) => {
-            ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response()
-        }
+        Ok(Ok(Ended::Removed)) => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
         Ok(Ok(Ended::Not)) | Err(_) => accepted(session, posted),
         Ok(Err(error)) => return Err(error.into()),
     };

@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView, check_answers};
 use crate::domain::{Principal, SessionId};
-use crate::http::body::{self, MESSAGE_CAP, DECISION_CAP};
-use crate::http::error::ApiError;
 use crate::http::Gateway;
+use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP};
+use crate::http::error::ApiError;
 use crate::session::Lease;
 use crate::session::command::{Resolution, Resolved, standing};
 
@@ -100,9 +100,7 @@ pub(super) async fn resolve(
         Resolved::DigestMismatch(_) => {
             Err(ApiError::conflict("digest_mismatch", "the digest is not the one of the call that waits: read it again"))
         }
-        Resolved::Gone(item) => {
-            Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status())))
-        }
+        Resolved::Gone(item) => Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status()))),
         Resolved::Invalid(why) => Err(ApiError::invalid("/decision", why)),
         Resolved::Unknown => Err(ApiError::not_found("nothing of that id waits here")),
     }

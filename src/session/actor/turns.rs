@@ -138,8 +138,10 @@ impl Actor {
         let AgentEvent::Model(Model::Request(request)) = event else { return };
         let named = |blob: &&Blob| blob.digest == request.system_digest || Some(&blob.digest) == request.tools_digest.as_ref();
         let Some(running) = &self.running else { return };
-        for blob in running.blobs.iter().filter(named).filter(|b| !self.ledger.state.blobs.contains(&b.digest)) {
-            self.ledger.blob(blob.digest.clone(), &blob.text);
+        for blob in running.blobs.iter().filter(named) {
+            if !self.ledger.state.blobs.contains(&blob.digest) {
+                self.ledger.blob(blob.digest.clone(), &blob.text);
+            }
         }
     }
 
@@ -177,14 +179,18 @@ impl Actor {
                 let _ = reply.send(input);
             }
             PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
-            PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || drop(reply.send(())))),
+            PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
+                // a turn that was dropped meanwhile does not hear it
+                let _ = reply.send(());
+            })),
         }
         Ok(())
     }
 
     fn begin_step(&mut self, goes_on: bool) -> Result<Option<StepInput>, LedgerError> {
         let waiting = self.ledger.state.inbox.next_step();
-        let (message_ids, texts): (Vec<MessageId>, Vec<&str>) = waiting.map(|q| (q.message.message_id.clone(), q.message.text.as_str())).unzip();
+        let (message_ids, texts): (Vec<MessageId>, Vec<&str>) =
+            waiting.map(|q| (q.message.message_id.clone(), q.message.text.as_str())).unzip();
         if !message_ids.is_empty() {
             let drain = QueueDrain { message_count: message_ids.len(), merged_text: texts.join("\n\n"), message_ids };
             self.stage(drain)?;
