@@ -202,9 +202,9 @@ describe("with the demo model", () => {
     assert.ok(!page.url().includes(server.key), "the key does not stay in the address");
     await say(page, "book a table for two");
     const card = page.locator(".approval");
-    await card.getByText("demo_booking").waitFor();
+    await card.getByRole("heading", { name: "May demo_booking run?" }).waitFor();
     await page.reload();
-    await card.getByText("demo_booking").waitFor();
+    await card.getByRole("heading", { name: "May demo_booking run?" }).waitFor();
     await page.screenshot({ path: path.join(cache, "approval.png") });
 
     await server.crash();
