@@ -35,9 +35,7 @@ async function openPage(url, options = {}) {
   context.setDefaultTimeout(DEADLINE_MS);
   const page = await context.newPage();
   const complaints = [];
-  // the browser asks for an icon by itself, and the page has none
-  const counts = (message) => message.type() === "error" && !message.location().url.endsWith("/favicon.ico");
-  page.on("console", (message) => counts(message) && complaints.push(message.text()));
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(url);
   return { page, complaints, close: () => context.close() };
