@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
 use super::feed::{Closing, Feed, Inner};
+use super::live::Run;
 use super::record::FeedRecord;
 use crate::domain::event::AttemptEffect;
 use crate::domain::live::StreamMode;
@@ -24,6 +25,20 @@ const PAGE: usize = 256;
 const PULL_BYTES: usize = 256 * 1024;
 /// How often progress is sent while the mode stays.
 const PROGRESS: Duration = Duration::from_millis(250);
+
+/// Marks a reader as there before it reads: text that streams from here on is kept for it.
+#[derive(Debug)]
+pub struct Presence {
+    joined: Seq,
+    _wake: watch::Receiver<()>,
+}
+
+impl Presence {
+    pub fn new(feed: &Feed) -> Self {
+        let wake = feed.subscribe();
+        Self { joined: feed.overview().map_or(0, |o| o.head), _wake: wake }
+    }
+}
 
 /// What a reader wants to see.
 #[derive(Clone)]
@@ -85,6 +100,8 @@ pub struct Reader {
     filter: Filter,
     wake: watch::Receiver<()>,
     closings: u64,
+    /// The durable head when it came: text that was closed by then is not shown as live any more.
+    joined: Seq,
     /// All records up to here were seen.
     seq: Seq,
     /// The attempt that is open here, by its `request`, and how many of its deltas were seen. 0 is none.
@@ -124,13 +141,21 @@ impl Reader {
     /// A reader before record 1.
     pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
         let wake = feed.subscribe();
-        let closings = feed.lock().closings;
-        Self { feed, filter, wake, closings, seq: 0, attempt: 0, n: 0, turn: None, mode: None, chars: 0, progress_at: None, reports: 0 }
+        let (closings, joined) = {
+            let inner = feed.lock();
+            (inner.closings, inner.overview.as_ref().map_or(0, |o| o.head))
+        };
+        Self { feed, filter, wake, closings, joined, seq: 0, attempt: 0, n: 0, turn: None, mode: None, chars: 0, progress_at: None, reports: 0 }
     }
 
     /// From here on only what belongs to that turn.
     pub fn only_turn(&mut self, turn: u32) {
         self.turn = Some(turn);
+    }
+
+    /// As if it had come with that presence: what has streamed since is shown as it streamed.
+    pub fn since(&mut self, presence: &Presence) {
+        self.joined = presence.joined;
     }
 
     pub fn feed(&self) -> &Arc<Feed> {
@@ -219,11 +244,12 @@ impl Reader {
         let mut items = Vec::new();
         if self.seq < head {
             let records: Vec<_> = in_ring(&inner, self.seq + 1).cloned().collect();
+            let rest = self.rest(&mut inner);
             drop(inner);
             if records.is_empty() {
                 return Collected::Older;
             }
-            self.show(&records, &mut items);
+            self.show(&records, rest, &mut items);
             return Collected::Items(items);
         }
         let progress = self.progress(&inner);
@@ -239,7 +265,7 @@ impl Reader {
             return Err(StoreError(format!("record {} is missing", self.seq + 1)));
         }
         let mut items = Vec::new();
-        self.show(&records, &mut items);
+        self.show(&records, None, &mut items);
         Ok(items)
     }
 
@@ -249,14 +275,18 @@ impl Reader {
         stored.into_iter().map(|r| FeedRecord::from_stored(r).map(Arc::new).map_err(broken)).collect()
     }
 
-    fn show(&mut self, records: &[Arc<FeedRecord>], items: &mut Vec<Item>) {
+    fn show(&mut self, records: &[Arc<FeedRecord>], mut rest: Option<Rest>, items: &mut Vec<Item>) {
         let mut bytes = 0;
         for record in records {
             if bytes > PULL_BYTES {
                 return;
             }
-            self.passed(record);
             let of_turn = self.turn.is_none_or(|turn| record.turn == Some(turn));
+            if let Some(rest) = rest.take_if(|rest| rest.closed_at == record.seq && rest.request == self.attempt && of_turn) {
+                let id = |run: &Run| Cursor { seq: self.seq, n: run.to as u64 };
+                items.extend(rest.runs.into_iter().map(|run| Item::Event { id: id(&run), event: Name::Live(run.event), data: run.data }));
+            }
+            self.passed(record);
             if !of_turn || !self.wants(&record.kind) {
                 continue;
             }
@@ -265,6 +295,25 @@ impl Reader {
                 items.push(Item::Event { id: self.cursor(), event: Name::Record(record.kind.clone()), data });
             }
         }
+    }
+
+    /// What of the newest closed text this reader has not seen, if it was there when it streamed.
+    fn rest(&self, inner: &mut Inner) -> Option<Rest> {
+        let closed = inner.closed.as_mut().filter(|c| self.joined < c.at && self.seq < c.at)?;
+        let (request, closed_at) = (closed.text.request, closed.at);
+        let mut n = if self.attempt == request { self.n } else { 0 };
+        let mut runs = Vec::new();
+        while n < closed.text.visible() {
+            let wants = |view: View, event: &str| view.shows_live(event) && wants(&self.filter, event);
+            match closed.text.after(n, wants, self.filter.view) {
+                Err(all) => n = all,
+                Ok(run) => {
+                    n = run.to;
+                    runs.push(run);
+                }
+            }
+        }
+        Some(Rest { request, closed_at, runs })
     }
 
     /// Moves behind the record: an edge of an attempt ends what was seen of the one before.
@@ -342,6 +391,19 @@ fn wants(filter: &Filter, event: &str) -> bool {
 fn in_ring(inner: &Inner, seq: Seq) -> impl Iterator<Item = &Arc<FeedRecord>> {
     let skip = inner.ring.front().filter(|first| first.seq <= seq).map(|first| usize::try_from(seq - first.seq).unwrap_or(usize::MAX));
     inner.ring.iter().skip(skip.unwrap_or(usize::MAX))
+}
+
+/// The end of a text that streamed while this reader was there, to be shown before the record that closed it.
+struct Rest {
+    request: Seq,
+    closed_at: Seq,
+    runs: Vec<Run>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.feed.leave();
+    }
 }
 
 enum Collected {

@@ -24,7 +24,7 @@ use crate::http::sse::{self, Beat, Next};
 use crate::http::{Gateway, view_for};
 use crate::session::command::{IntakeKey, Post};
 use crate::session::follow::{Fate, Follow};
-use crate::session::reader::{Filter, Pulled};
+use crate::session::reader::{Filter, Presence, Pulled};
 use crate::session::{Item, Lease, Posted, Reader, SessionError};
 use crate::store::StoreError;
 
@@ -61,10 +61,11 @@ pub(crate) async fn post(
         external_id,
         body_hash: read.hash(),
     });
+    let presence = Presence::new(session.feed());
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;
     let mut response = if body::wants_stream(&headers) {
-        stream_turn(&gateway, &caller, session, posted)?
+        stream_turn(&gateway, &caller, session, posted, presence)?
     } else if let Some(wait) = body::prefer_wait(&headers) {
         wait_turn(&gateway, &session, &posted, wait).await?
     } else {
@@ -184,7 +185,7 @@ fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
-fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted) -> Result<Response, ApiError> {
+fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted, presence: Presence) -> Result<Response, ApiError> {
     let feed = session.feed().clone();
     let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
     let mut opening = String::new();
@@ -193,7 +194,7 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
     let before = Cursor { seq: posted.seq - 1, n: 0 };
     let reader = Reader::new(feed.clone(), filter.clone(), before).map_err(|_| gone())?;
     let follow = Follow::new(&feed, posted.message_id, posted.seq).ok_or_else(gone)?;
-    let turn = TurnStream { session, reader, follow, filter, beat: Beat::new(gateway) };
+    let turn = TurnStream { session, presence, reader, follow, filter, beat: Beat::new(gateway) };
     Ok(sse::respond(turn.frames(opening)))
 }
 
@@ -201,6 +202,8 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
 struct TurnStream {
     /// Keeps the session's feed.
     session: Lease,
+    /// From before the message was posted: its turn's text is shown as it streamed, however fast that was.
+    presence: Presence,
     reader: Reader,
     follow: Follow,
     filter: Filter,
@@ -240,6 +243,7 @@ impl TurnStream {
                 return;
             };
             reader.only_turn(turn);
+            reader.since(&self.presence);
             loop {
                 match self.beat.beside(reader.pull()).await {
                     Next::Got(Pulled::Items(pulled)) => {
