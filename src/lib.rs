@@ -1,3 +1,4 @@
+pub mod client;
 pub mod domain;
 pub mod store;
 pub mod provider;
