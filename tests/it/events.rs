@@ -141,6 +141,37 @@ async fn many_readers_see_the_same_and_a_gone_one_costs_nothing() {
 }
 
 #[tokio::test]
+async fn a_stalled_reader_holds_nobody_up_and_misses_nothing() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    let mut slow = View::default();
+    let mut stalled = slow.join(&gateway, &id).await;
+    let mut reader = Sse::open(&gateway, &path(&id), &[]).await;
+    let page = "x".repeat(64 * 1024);
+    for turn in 0..4 {
+        let reply = (0..40).fold(Reply::stream(), |reply, i| reply.say(&format!("{turn}.{i} {page}")));
+        provider.push(reply.stop());
+        gateway.say(&id, "more").await;
+        reader.until_kind("done").await;
+    }
+    let records = gateway.audited(&id).await;
+    // it may have been let go, with a word; then it comes back with its last id
+    let mut closed = 0;
+    while slow.records.len() < records.len() {
+        match stalled.next().await {
+            Some(frame) => slow.fold(&frame),
+            None => {
+                closed += 1;
+                assert!(closed < 5, "a reader that reads is not let go");
+                stalled = slow.join(&gateway, &id).await;
+            }
+        }
+    }
+    assert_eq!((slow.records, slow.live.is_empty()), (records, true));
+}
+
+#[tokio::test]
 async fn a_heartbeat_comes_and_moves_no_cursor() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;

@@ -3,6 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use crate::harness::seed::Dice;
 use crate::harness::{Gateway, Provider, Reply, Sse, View, of_kind, text, the};
 
 #[tokio::test]
@@ -93,6 +94,35 @@ async fn a_cut_after_visible_text_voids_it() {
     assert_eq!(the(&records, "message")["content"], json!([{"type": "text", "text": "Hello"}]), "only the second");
     assert_eq!(the(&records, "done")["answer"], "Hello");
     assert_eq!(view.records, records);
+}
+
+#[tokio::test]
+async fn a_cut_at_any_byte_leaves_no_trace_in_the_answer() {
+    let mut dice = Dice::new("a_cut_at_any_byte_leaves_no_trace_in_the_answer");
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let (provider, gateway) = (&provider, &gateway);
+    let first = Reply::stream().think("思").say("Wrong ").say("🙂").stop();
+    // all of it but the terminal `data: [DONE]` and its blank line: with that, the answer is whole
+    let length = first.length() - "data: [DONE]\n\n".len();
+    let mut cuts: Vec<usize> = (0..40).map(|_| dice.below(length + 1)).collect();
+    cuts.extend([1, length]);
+    let rounds = cuts.into_iter().enumerate().map(|(i, cut)| {
+        let first = first.clone().cut_after(cut.max(1));
+        async move {
+            let asked = format!("<{i}>");
+            provider.on(&asked, first);
+            provider.on(&asked, Reply::text("Right"));
+            let id = gateway.session().await;
+            let answer = gateway.ask(&id, &asked).await;
+            assert_eq!((&answer["answer"], &answer["reason"]), (&json!("Right"), &json!("completed")), "cut after {cut} bytes");
+            let records = gateway.audited(&id).await;
+            assert_eq!(the(&records, "message")["content"], json!([{"type": "text", "text": "Right"}]), "cut after {cut} bytes");
+            let view = gateway.fresh_view(&id).await;
+            assert!(view.live.is_empty() && view.records == records);
+        }
+    });
+    join_all(rounds).await;
 }
 
 #[tokio::test]

@@ -160,6 +160,23 @@ async fn an_answer_cut_at_the_limit_says_so() {
 }
 
 #[tokio::test]
+async fn a_model_that_hangs_is_ended_by_the_turns_deadline() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::with(&provider, Settings { agent: "turn_deadline_s = 1", ..Settings::default() }).await;
+    let id = gateway.session().await;
+    provider.otherwise(|_| Reply::stream().say("hm").hang());
+    let answer = gateway.ask(&id, "go").await;
+    assert_eq!(answer["reason"], "budget", "{answer}");
+    let records = gateway.audited(&id).await;
+    let done = the(&records, "done");
+    assert_eq!(done["code"], "deadline", "{done}");
+    assert!(!text(done, "/answer").is_empty(), "no sender is left with silence");
+    provider.otherwise(|_| Reply::text("back"));
+    assert_eq!(gateway.ask(&id, "and now?").await["answer"], "back", "the lane is free");
+    gateway.audited(&id).await;
+}
+
+#[tokio::test]
 async fn sessions_do_not_hold_each_other_up() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;

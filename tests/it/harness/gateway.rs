@@ -185,10 +185,9 @@ impl Gateway {
         loop {
             let page = self.get(&format!("/v1/sessions/{session}/records?after={after}&limit=50")).await.expect(200);
             records.extend_from_slice(list(&page, "/data"));
-            after = match &page["next_cursor"] {
-                Value::Null => return records,
-                Value::String(cursor) => cursor.clone(),
-                other => other.to_string(),
+            after = match page.get("next_cursor") {
+                Some(cursor) => cursor.as_str().map_or_else(|| cursor.to_string(), str::to_owned),
+                None => return records,
             };
         }
     }

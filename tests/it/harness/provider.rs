@@ -269,9 +269,17 @@ async fn play(shared: &Shared, socket: &mut TcpStream, reply: Reply) -> Option<(
     }
     head.push_str("Transfer-Encoding: chunked\r\n\r\n");
     socket.write_all(head.as_bytes()).await.ok()?;
+    let mut left = reply.limit;
     for act in &reply.acts {
         match act {
-            Act::Data(data) if reply.status == 200 => write(socket, format!("data: {data}\n\n").as_bytes(), reply.split).await?,
+            Act::Data(data) if reply.status == 200 => {
+                let frame = format!("data: {data}\n\n").into_bytes();
+                write(socket, &frame[..left.min(frame.len())], reply.split).await?;
+                left = left.saturating_sub(frame.len());
+                if left == 0 {
+                    return Some(());
+                }
+            }
             Act::Data(data) => write(socket, data.as_bytes(), reply.split).await?,
             Act::Gate(name) => {
                 let gate = shared.gate(name);
@@ -293,7 +301,7 @@ async fn play(shared: &Shared, socket: &mut TcpStream, reply: Reply) -> Option<(
 }
 
 async fn write(socket: &mut TcpStream, bytes: &[u8], split: usize) -> Option<()> {
-    for piece in bytes.chunks(if split == 0 { bytes.len() } else { split }) {
+    for piece in bytes.chunks(if split == 0 { bytes.len().max(1) } else { split }) {
         let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
         chunk.extend_from_slice(piece);
         chunk.extend_from_slice(b"\r\n");

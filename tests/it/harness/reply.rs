@@ -10,6 +10,8 @@ pub(crate) struct Reply {
     pub(crate) acts: Vec<Act>,
     /// Bytes a write; 0 writes each chunk whole.
     pub(crate) split: usize,
+    /// Bytes of the stream after which the connection is dropped.
+    pub(crate) limit: usize,
     calls: u64,
 }
 
@@ -28,7 +30,7 @@ pub(crate) enum Act {
 
 impl Reply {
     fn new(status: u16) -> Self {
-        Self { status, headers: Vec::new(), acts: Vec::new(), split: 0, calls: 0 }
+        Self { status, headers: Vec::new(), acts: Vec::new(), split: 0, limit: usize::MAX, calls: 0 }
     }
 
     /// A stream with nothing in it yet.
@@ -54,6 +56,16 @@ impl Reply {
     pub(crate) fn split(mut self, bytes: usize) -> Self {
         self.split = bytes;
         self
+    }
+
+    pub(crate) fn cut_after(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    /// Bytes of the whole stream.
+    pub(crate) fn length(&self) -> usize {
+        self.acts.iter().map(|act| if let Act::Data(data) = act { data.len() + "data: \n\n".len() } else { 0 }).sum()
     }
 
     pub(crate) fn say(self, text: &str) -> Self {
