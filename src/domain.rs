@@ -26,7 +26,7 @@ pub mod view;
 pub use args::Args;
 pub use cursor::Cursor;
 pub use event::AgentEvent;
-pub use ids::{IdSource, ApprovalId, DigestId, MessageId, QuestionId, Seq, SessionId, ToolCallId};
+pub use ids::{ApprovalId, DigestId, IdSource, MessageId, QuestionId, Seq, SessionId, ToolCallId};
 pub use live::LiveEvent;
 pub use message::{Block, Finish};
 pub use overview::Overview;

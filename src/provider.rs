@@ -32,12 +32,26 @@ pub struct ModelRequest {
 /// A piece of a response. `block` is the index of its block in the final content, given in the order in which blocks first appear.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    Text { block: u32, text: String },
-    Reasoning { block: u32, text: String },
+    Text {
+        block: u32,
+        text: String,
+    },
+    Reasoning {
+        block: u32,
+        text: String,
+    },
     /// A call takes shape. Sent once for each call, when its name is known.
-    ToolInput { block: u32, id: ToolCallId, tool: String },
+    ToolInput {
+        block: u32,
+        id: ToolCallId,
+        tool: String,
+    },
     /// The terminal event was seen: the answer is whole. Nothing follows.
-    Finished { content: Vec<Block>, finish: Finish, usage: Usage },
+    Finished {
+        content: Vec<Block>,
+        finish: Finish,
+        usage: Usage,
+    },
 }
 
 /// The response, in batches of what one read of the network gave; neighbouring text of one block is one event. A stream that ends

@@ -5,6 +5,7 @@
 //! Engines: [`sqlite`] (the default), [`memory`] (for tests of what stands above).
 
 use std::fmt;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,15 @@ use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
 
 pub mod memory;
 pub mod sqlite;
+#[cfg(test)]
+mod tests;
+
+/// How long a row of the intake index is kept, counted back from the newest row: the longest that any platform redelivers (7 days) and a
+/// day more. Engines have no clock of their own for it.
+pub const INTAKE_KEPT: Duration = Duration::from_secs(8 * 24 * 60 * 60);
+
+/// The kinds that [`Store::transcript`] reads.
+pub const TRANSCRIPT_KINDS: [&str; 5] = ["message_queued", "message_removed", "turn_start", "queue_drain", "message"];
 
 /// Where a session's ledger stands in its engine; opaque to everyone else. 0 is a session without records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +33,7 @@ pub struct Position(pub u64);
 #[derive(Clone, Debug)]
 pub struct Append {
     pub session: SessionId,
-    /// Where the writer believes the ledger stands.
+    /// Where the writer believes the ledger stands; 0 makes the session, and is a conflict where there is one.
     pub expected: Position,
     pub records: Vec<StoredRecord>,
     /// Rows of the intake index; first writer wins, and a row that another holds refuses the whole append.
@@ -36,6 +46,37 @@ pub struct Append {
     pub overview: Overview,
     /// Waits that opened or closed in these records.
     pub items: Vec<Item>,
+}
+
+impl Append {
+    /// Refuses what is a fault of the caller, before any engine sees it: a hole in the records, a session that begins without one, an intake
+    /// key twice in one append (the second would find the first and say that somebody else had it).
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self) -> Result<(), StoreError> {
+        let Position(head) = self.expected;
+        if let Some((record, seq)) = self.records.iter().zip(head + 1..).find(|(record, seq)| record.seq != *seq) {
+            return Err(StoreError(format!("record {} of {} stands where {seq} belongs", record.seq, self.session)));
+        }
+        if head == 0 && self.records.is_empty() {
+            return Err(StoreError(format!("{} would begin without a record", self.session)));
+        }
+        let twice = self.intake.iter().enumerate().any(|(i, row)| self.intake[..i].iter().any(|other| other.key() == row.key()));
+        if twice { Err(StoreError(format!("an intake key stands twice in one append of {}", self.session))) } else { Ok(()) }
+    }
+
+    /// Where the ledger stands after it.
+    pub fn position(&self) -> Position {
+        Position(self.expected.0 + self.records.len() as u64)
+    }
+}
+
+impl IntakeRow {
+    /// What is unique of it.
+    pub fn key(&self) -> (&str, &str, &str) {
+        (&self.tenant, &self.scope, &self.external_id)
+    }
 }
 
 /// A record's text, and what the engine indexes of it.
@@ -56,7 +97,7 @@ pub struct IntakeRow {
     pub session: SessionId,
     /// Absent for a creation.
     pub message_id: Option<MessageId>,
-    /// Of the `message_queued` record, or 1 for a creation.
+    /// Of the `message_queued` record, or 1 for a creation; 0, and no `message_id`, once the session was erased.
     pub seq: Seq,
     /// Hex SHA-256 of the body, so that the same key with another body is told apart.
     pub body_hash: String,
@@ -66,9 +107,10 @@ pub struct IntakeRow {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Appended {
     Committed(Position),
-    /// Somebody was first; nothing of the append was written.
+    /// Somebody was first; nothing of the append was written. Said in preference to [`Conflict`](Self::Conflict), also where the session of
+    /// the row was erased.
     IntakeTaken(IntakeRow),
-    /// Another writer has appended, or the session was deleted; nothing of the append was written.
+    /// Another writer has appended, or the session (or the parent of a new child) was deleted; nothing of the append was written.
     Conflict,
 }
 
@@ -94,7 +136,7 @@ pub struct SessionFilter {
     /// Only this owner's; `None` is the whole tenant.
     pub owner: Option<String>,
     pub channel: Option<String>,
-    /// The last id of the page before.
+    /// The last id of the page before. Nothing comes after a session that was erased meanwhile.
     pub after: Option<SessionId>,
     pub limit: usize,
 }
@@ -105,7 +147,7 @@ pub struct ApprovalFilter {
     pub tenant: String,
     pub owner: Option<String>,
     pub session: Option<SessionId>,
-    /// `pending`, `decided`, `expired`, `cancelled`; `None` is all.
+    /// `pending`, `decided`, `expired`, `cancelled`, `unavailable`; `None` is all.
     pub status: Option<String>,
     /// The last approval id of the page before.
     pub after: Option<String>,
@@ -137,7 +179,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// The session's row. `None` where there is no such session or it was deleted.
     fn overview(&self, session: &SessionId) -> Answer<Option<Overview>>;
 
-    /// Newest first (by id, descending).
+    /// Newest first: by `created_at`, then by id, both descending. Children are not among them.
     fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>>;
 
     /// With the session that each belongs to.
@@ -150,27 +192,29 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>>;
 
-    /// Saves a fold; off the append path, and a lost one costs only time.
+    /// Saves a fold, unless one of the same version that reaches further is there. Off the append path, and a lost one costs only time.
     fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()>;
 
     /// Sessions to activate by `now`, oldest first, at most `limit`, and the time of the next one after `now`.
     fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)>;
 
-    /// From here on the session does not exist for anybody. False where it did not already.
+    /// From here on the session and its children do not exist for anybody: they read as if they were empty, and an append is a conflict.
+    /// False where it did not already.
     fn mark_deleted(&self, session: &SessionId) -> Answer<bool>;
 
-    /// Removes all of a marked session but its intake rows, in one commit.
+    /// Removes all of a marked session and of its children in one commit. Their intake rows stay, as hashes only. Nothing happens to a
+    /// session that is not marked.
     fn erase(&self, session: &SessionId) -> Answer<()>;
 
-    /// Sessions that were marked and not erased: a crash came between.
+    /// Sessions that were marked and not erased: a crash came between. Children go with their parent and are not among them.
     fn marked(&self) -> Answer<Vec<SessionId>>;
 
     /// A secret of this store, made when it was: the key of ids that derive from what the caller sent.
     fn secret(&self) -> [u8; 32];
 
-    /// Whether the process before this one stopped gracefully.
+    /// Whether the process before this one stopped gracefully; true for a new store.
     fn stopped_gracefully(&self) -> bool;
 
-    /// Flushes, notes that the stop is graceful, and closes.
+    /// Flushes, notes that the stop is graceful, and closes: whatever is asked from here on fails.
     fn close(&self) -> Answer<()>;
 }

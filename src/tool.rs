@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::Args;
@@ -17,6 +18,11 @@ use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
 pub mod ask_user;
 pub mod bash;
 pub mod demo;
+#[cfg(test)]
+mod tests;
+pub mod toolbox;
+
+pub use toolbox::Toolbox;
 
 /// A tool. Bodies run as their own task and may overlap.
 pub trait Tool: fmt::Debug + Send + Sync + 'static {
@@ -98,4 +104,17 @@ pub struct ToolFailure {
     /// One of `domain::event::tool::codes`, or the tool's own.
     pub code: String,
     pub error: String,
+}
+
+impl ToolFailure {
+    pub fn new(code: &str, error: impl Into<String>) -> Self {
+        Self { code: code.into(), error: error.into() }
+    }
+}
+
+/// The arguments as the tool's own struct, or a sentence for the model. Read from the model's bytes, so that a key given twice is refused:
+/// what a person saw before approving is then never another value than the one that runs.
+fn parse<T: DeserializeOwned>(args: &Args) -> Result<T, String> {
+    args.object()?;
+    serde_json::from_str(args.as_str()).map_err(|error| format!("the arguments are not what this tool takes: {error}"))
 }

@@ -8,10 +8,13 @@ use super::{MessageId, ToolCallId};
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {
     Delta(Delta),
-    /// What the model is doing now, and how many characters it has sent since the last progress.
-    Progress { mode: StreamMode, char_delta: u64 },
+    /// What the turn is doing now, where no delta tells it.
+    Mode(StreamMode),
     /// The newest progress of a running tool; an object whose fields the tool chooses.
-    ToolProgress { tool_call_id: ToolCallId, fields: serde_json::Map<String, serde_json::Value> },
+    ToolProgress {
+        tool_call_id: ToolCallId,
+        fields: serde_json::Map<String, serde_json::Value>,
+    },
 }
 
 /// A numbered piece of the open attempt's answer.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::event::session::Metadata;
 use super::pending::{ApprovalView, ClientCallView, Item, ItemKind, QuestionView};
 use super::state::{OpenAttempt, SessionState};
-use super::{Seq, SessionId, Timestamp};
+use super::{Seq, SessionId, Timestamp, ToolCallId};
 
 /// A function of the state; written in the same commit as the records that changed it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,14 @@ pub struct Overview {
     pub attempt_edge: Seq,
     /// Open waits, in the model's order.
     pub pending: Vec<Item>,
+    /// Tools that run now.
+    pub tools: Vec<RunningTool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningTool {
+    pub tool_call_id: ToolCallId,
+    pub tool: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +94,7 @@ impl Overview {
             attempt: state.attempt,
             attempt_edge: state.attempt_edge,
             pending: state.open_items().cloned().collect(),
+            tools: state.running_tools().collect(),
         })
     }
 

@@ -11,6 +11,7 @@ use super::event::input::{MessageQueued, Target};
 use super::event::session::Metadata;
 use super::event::turn::{CallStatus, CallSummary};
 use super::message::ToolCall;
+use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
@@ -174,6 +175,13 @@ impl SessionState {
         self.open_items().next().is_some()
     }
 
+    /// Calls whose body has started and has no result yet.
+    pub fn running_tools(&self) -> impl Iterator<Item = RunningTool> {
+        let step = self.turn.as_ref().and_then(|t| t.step.as_ref());
+        let running = step.into_iter().flat_map(|s| &s.calls).filter(|c| c.started && !c.has_result());
+        running.map(|c| RunningTool { tool_call_id: c.call.id.clone(), tool: c.call.tool.clone() })
+    }
+
     pub(super) fn open_turn(&mut self, head: &Head) -> Result<&mut OpenTurn, FoldError> {
         self.turn.as_mut().filter(|t| head.turn == Some(t.turn)).ok_or_else(|| FoldError::inconsistent(head, "not of the open turn"))
     }
@@ -298,7 +306,8 @@ impl OpenStep {
 }
 
 impl CallState {
-    pub(super) fn open(call: &ToolCall) -> Self {
+    /// A call nothing has happened to.
+    pub fn open(call: &ToolCall) -> Self {
         Self { call: call.clone(), started: false, item: None, result: None }
     }
 

@@ -1,1 +1,214 @@
-//! (being written)
+//! The one table of providers: where a model's name leads, and what differs there.
+//!
+//! A row is data. What a server does otherwise than OpenAI stands in [`Quirks`], never in an `if` over a name. [`builtin`] holds the rows
+//! that are compiled in; the configuration changes their base URL and adds rows. Only wires that are built have rows.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+use super::Provider;
+use super::demo::Demo;
+use super::openai_chat::{OpenAiChat, OpenAiChatConfig};
+
+mod builtin;
+
+type Text = Cow<'static, str>;
+
+/// Assumed of a provider that is not built in and whose settings do not say.
+const UNKNOWN_WINDOW: u64 = 128_000;
+
+/// A provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// As in `request.provider` and `[providers.<id>]`.
+    pub id: Text,
+    /// Which model names lead here.
+    pub models: Models,
+    /// The variable that holds the key by the provider's own custom; `None` where it needs no key.
+    pub key_var: Option<Text>,
+    /// Without a slash at its end; empty for `demo`.
+    pub base_url: Text,
+    pub wire: Wire,
+    /// What `auto` asks for here.
+    pub default_model: Option<Text>,
+    /// For summaries; `None` takes the main model. A name as [`Table::resolve`] takes it.
+    pub fast_model: Option<Text>,
+    /// Tokens that a request and its answer may have together.
+    pub window: u64,
+    pub quirks: Quirks,
+}
+
+/// Which model names lead to a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Models {
+    /// This one name.
+    Name(Text),
+    /// Names that begin so, sent as they are.
+    Prefix(Text),
+    /// Names that begin so, sent without it: the prefix is ours.
+    Stripped(Text),
+    /// Every name that no other row takes.
+    Rest,
+}
+
+/// A protocol that is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wire {
+    OpenAiChat,
+    Demo,
+}
+
+/// What differs between servers of the OpenAI chat wire. Every system prompt goes out with the role `system`, which all of them take
+/// (OpenAI's newer models read it as `developer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quirks {
+    /// `max_completion_tokens` (OpenAI) or `max_tokens` (everybody else).
+    pub max_tokens_field: &'static str,
+    /// It takes `stream_options: {include_usage}`.
+    pub stream_options: bool,
+    /// An assistant message that called tools goes back with its `reasoning_content`, even an empty one, or the request is refused.
+    pub replay_reasoning: bool,
+    /// Models, by how their names begin, that take no `reasoning_effort` beside tools; the second is what they want to hear instead.
+    pub effort_with_tools: &'static [(&'static str, Option<&'static str>)],
+}
+
+impl Quirks {
+    /// What servers have in common that call themselves compatible.
+    pub const COMPATIBLE: Self =
+        Self { max_tokens_field: "max_tokens", stream_options: true, replay_reasoning: false, effort_with_tools: &[] };
+}
+
+/// What the configuration says about a provider; `None` leaves it as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Setting {
+    pub base_url: Option<String>,
+    pub model_prefix: Option<String>,
+    /// Tokens.
+    pub window: Option<u64>,
+}
+
+/// Why a provider's settings make no row.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    #[error("providers.{id}: a provider that is not built in needs {key}")]
+    Missing { id: String, key: &'static str },
+    #[error("providers.{id}: the built-in demo has no settings")]
+    Fixed { id: String },
+    #[error("providers.{id}: base_url is not an http or https URL")]
+    BaseUrl { id: String },
+}
+
+/// All rows, in the order in which they are asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    rows: Vec<Row>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Table {
+    /// The built-in rows.
+    pub fn new() -> Self {
+        Self { rows: builtin::rows() }
+    }
+
+    /// Applies `[providers.<id>]`: changes a row, or adds one. Added rows are asked first, so that their prefix may lie within another's.
+    ///
+    /// # Errors
+    /// When the settings lack what a new row needs, or change what cannot be changed.
+    pub fn configure(&mut self, id: &str, setting: Setting) -> Result<(), SettingError> {
+        let base_url = setting.base_url.map(|url| base_url(id, &url)).transpose()?;
+        let missing = |key| SettingError::Missing { id: id.into(), key };
+        if let Some(row) = self.rows.iter_mut().find(|row| row.id == id) {
+            if row.wire == Wire::Demo {
+                return Err(SettingError::Fixed { id: id.into() });
+            }
+            row.base_url = base_url.unwrap_or_else(|| row.base_url.clone());
+            row.window = setting.window.unwrap_or(row.window);
+            if let Some(prefix) = setting.model_prefix {
+                row.models = models(prefix);
+            }
+            return Ok(());
+        }
+        let row = Row {
+            id: id.to_owned().into(),
+            models: models(setting.model_prefix.filter(|p| !p.is_empty()).ok_or_else(|| missing("model_prefix"))?),
+            key_var: None,
+            base_url: base_url.ok_or_else(|| missing("base_url"))?,
+            wire: Wire::OpenAiChat,
+            default_model: None,
+            fast_model: None,
+            window: setting.window.unwrap_or(UNKNOWN_WINDOW),
+            quirks: Quirks::COMPATIBLE,
+        };
+        self.rows.insert(0, row);
+        Ok(())
+    }
+
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    pub fn get(&self, id: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.id == id)
+    }
+
+    /// The row that a model's name leads to, and the name as its provider knows it. `None` only if no row takes the rest.
+    pub fn resolve<'a>(&self, model: &'a str) -> Option<(&Row, &'a str)> {
+        let taken = |row: &Row| match &row.models {
+            Models::Name(name) => (model == name).then_some(model),
+            Models::Prefix(prefix) => model.starts_with(&**prefix).then_some(model),
+            Models::Stripped(prefix) => model.strip_prefix(&**prefix).filter(|rest| !rest.is_empty()),
+            Models::Rest => None,
+        };
+        let rest = || self.rows.iter().find(|row| row.models == Models::Rest).map(|row| (row, model));
+        self.rows.iter().find_map(|row| taken(row).map(|name| (row, name))).or_else(rest)
+    }
+
+    /// What `auto` means: the default model of the first row that has one and a key, else `demo`. A name as [`Table::resolve`] takes it.
+    pub fn auto(&self, has_key: impl Fn(&Row) -> bool) -> &str {
+        self.rows.iter().filter(|row| has_key(row)).find_map(|row| row.default_model.as_deref()).unwrap_or(builtin::DEMO)
+    }
+}
+
+impl Row {
+    /// The provider of this row.
+    pub fn provider(&self, key: Option<SecretString>, client: reqwest::Client) -> Arc<dyn Provider> {
+        match self.wire {
+            Wire::OpenAiChat => Arc::new(OpenAiChat::new(OpenAiChatConfig {
+                id: self.id.to_string(),
+                base_url: self.base_url.to_string(),
+                key,
+                quirks: self.quirks,
+                client,
+            })),
+            Wire::Demo => Arc::new(Demo::new()),
+        }
+    }
+}
+
+/// A prefix that ends in a separator is a name we gave the provider, and not part of its model's name.
+fn models(prefix: String) -> Models {
+    match prefix.as_str() {
+        "" => Models::Rest,
+        p if p.ends_with([':', '/']) => Models::Stripped(prefix.into()),
+        _ => Models::Prefix(prefix.into()),
+    }
+}
+
+fn base_url(id: &str, url: &str) -> Result<Text, SettingError> {
+    let parsed = reqwest::Url::parse(url).ok().filter(|u| matches!(u.scheme(), "http" | "https"));
+    match parsed {
+        Some(_) => Ok(url.trim_end_matches('/').to_owned().into()),
+        None => Err(SettingError::BaseUrl { id: id.into() }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

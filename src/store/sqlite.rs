@@ -1,1 +1,179 @@
-//! (being written)
+//! The default engine: one SQLite file in a folder of its own, in WAL mode and with `synchronous=FULL`, so that what was answered survives a
+//! power cut.
+//!
+//! All writes go through the one thread of [`writer`], many to a commit; reads run on a few connections of [`readers`]. It never holds a
+//! read transaction beyond one call, never waits to gather a larger group, and never shares its folder with another process.
+//! Read in this order: `schema.sql`, [`write`], [`read`], [`writer`], [`readers`], [`folder`].
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::domain::pending::Item;
+use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
+use crate::store::{Answer, Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoredRecord};
+
+use folder::Folder;
+use readers::Readers;
+use write::Prepared;
+use writer::{Command, Writer};
+
+mod folder;
+mod read;
+mod readers;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod write;
+mod writer;
+
+/// Why a store cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("another process has the store in {}; one folder is one process's", path.display())]
+    InUse { path: PathBuf },
+    #[error("{} has schema version {found}, and this build knows versions up to {known}: a newer build wrote it", path.display())]
+    Newer { path: PathBuf, found: usize, known: usize },
+    #[error("the folder {} cannot be used: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the store needs write-ahead logging, and the file system gave {mode:?} (a network file system?)")]
+    NoWal { mode: String },
+    #[error("the store has lost its secret; restore it from a backup")]
+    NoSecret,
+    #[error("the store's writer thread did not start: {0}")]
+    Thread(io::Error),
+    #[error("the database cannot be used: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+/// A folder with a database in it, which is this process's alone. Dropping it waits for what was asked, and is no graceful stop:
+/// [`close`](Store::close) is.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Readers,
+    secret: [u8; 32],
+    stopped_gracefully: bool,
+}
+
+impl SqliteStore {
+    /// Opens the store in `dir`; makes both where they are missing. Blocks for as long as the disk takes.
+    ///
+    /// # Errors
+    /// When another process (or another part of this one) has the folder, a newer build wrote it, or it cannot be read and written.
+    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+        let folder = Folder::take(dir)?;
+        let mut db = schema::connect(&folder.database)?;
+        schema::migrate(&mut db, &folder.database)?;
+        let secret = schema::secret(&db)?;
+        while write::sweep(&db)? {}
+        let stopped_gracefully = schema::take_clean(&db)?;
+        let readers = Readers::new(folder.database.clone());
+        let writer = Writer::start(folder, db).map_err(OpenError::Thread)?;
+        Ok(Self { writer, readers, secret, stopped_gracefully })
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(&self, append: Append) -> Answer<Appended> {
+        match Prepared::new(append) {
+            Ok(prepared) => self.writer.ask(|asked| Command::Append(Box::new(prepared), asked)),
+            Err(error) => ready(Err(error)),
+        }
+    }
+
+    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> Answer<Vec<StoredRecord>> {
+        let session = session.clone();
+        self.readers.run(move |db| read::records(db, &session, after, limit))
+    }
+
+    fn transcript(&self, session: &SessionId, after: Seq) -> Answer<(Vec<StoredRecord>, Seq)> {
+        let session = session.clone();
+        self.readers.run(move |db| read::transcript(db, &session, after))
+    }
+
+    fn load(&self, session: &SessionId) -> Answer<Option<Loaded>> {
+        let session = session.clone();
+        self.readers.run(move |db| read::load(db, &session))
+    }
+
+    fn overview(&self, session: &SessionId) -> Answer<Option<Overview>> {
+        let session = session.clone();
+        self.readers.run(move |db| read::overview(db, &session))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>> {
+        self.readers.run(move |db| read::sessions(db, &filter))
+    }
+
+    fn approvals(&self, filter: ApprovalFilter) -> Answer<Vec<(SessionId, Item)>> {
+        self.readers.run(move |db| read::approvals(db, &filter))
+    }
+
+    fn item(&self, session: &SessionId, id: &str) -> Answer<Option<Item>> {
+        let (session, id) = (session.clone(), id.to_owned());
+        self.readers.run(move |db| read::item(db, &session, &id))
+    }
+
+    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> Answer<Option<IntakeRow>> {
+        let (tenant, scope, external_id) = (tenant.to_owned(), scope.to_owned(), external_id.to_owned());
+        self.readers.run(move |db| Ok(read::intake(db, &tenant, &scope, &external_id)?))
+    }
+
+    fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>> {
+        let (session, id) = (session.clone(), id.clone());
+        self.readers.run(move |db| read::blob(db, &session, &id))
+    }
+
+    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()> {
+        self.writer.ask(|asked| Command::SaveSnapshot(session.clone(), snapshot, asked))
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)> {
+        self.readers.run(move |db| read::due(db, now, limit))
+    }
+
+    fn mark_deleted(&self, session: &SessionId) -> Answer<bool> {
+        self.writer.ask(|asked| Command::MarkDeleted(session.clone(), asked))
+    }
+
+    fn erase(&self, session: &SessionId) -> Answer<()> {
+        self.writer.ask(|asked| Command::Erase(session.clone(), asked))
+    }
+
+    fn marked(&self) -> Answer<Vec<SessionId>> {
+        self.readers.run(|db| read::marked(db))
+    }
+
+    fn secret(&self) -> [u8; 32] {
+        self.secret
+    }
+
+    fn stopped_gracefully(&self) -> bool {
+        self.stopped_gracefully
+    }
+
+    fn close(&self) -> Answer<()> {
+        self.readers.close();
+        self.writer.ask(Command::Close)
+    }
+}
+
+fn closed() -> StoreError {
+    StoreError("it is closed".into())
+}
+
+fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> Answer<T> {
+    Box::pin(std::future::ready(answer))
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for StoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,25 @@
+# syntax=docker/dockerfile:1
+
+# the same Debian in both stages: a binary does not start on an older libc than it was linked with
+FROM rust:1.95-slim-bookworm AS build
+# SQLite and ring are compiled from C that their crates carry
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
+COPY . .
+RUN cargo build --release --locked --bin portico
+
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin portico \
+    && install --directory --owner=portico --group=portico --mode=0700 /data
+COPY --from=build /build/target/release/portico /usr/local/bin/portico
+ENV PORTICO__STORE__PATH=/data
+# config.toml is optional and is read from here
+WORKDIR /data
+USER portico
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+CMD ["portico", "serve"]

@@ -1,0 +1,287 @@
+//! One answer of the model: requests until one comes whole, with everything that can go wrong between.
+//!
+//! Retried inside the step: what [`ErrorClass::Retry`] says, also after visible output (then the live text is declared void). Never
+//! retried: auth, billing, bad requests, a cancel. A stream that ends without its terminal event is never an answer.
+
+use std::time::Duration;
+
+use async_stream::stream;
+use futures_util::{Stream, StreamExt};
+use tokio::sync::mpsc;
+
+use super::Output;
+use super::port::StepInput;
+use super::run::{Agent, record};
+use crate::domain::event::model::{Message, Request, Retry, Thinking};
+use crate::domain::live::{Delta, DeltaKind, StreamMode};
+use crate::domain::message::{calls_of, text_of};
+use crate::domain::{Block, Finish, LiveEvent, MessageId, Usage};
+use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream};
+
+/// The longest `Retry-After` that is waited for; a provider that asks for more has failed.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
+/// The first back-off; doubled each time, with full jitter.
+const BACKOFF: Duration = Duration::from_millis(500);
+/// Batches of a response between the network and the ledger: enough to overlap the two, little enough to hold a fast provider back.
+const BATCHES: usize = 8;
+
+/// What the attempts of a step came to.
+#[derive(Debug)]
+pub(super) enum AttemptEnd {
+    Answer(Answer),
+    Failed(ModelError),
+    /// With the text that was visible by then.
+    Cancelled {
+        text: String,
+    },
+    Deadline {
+        text: String,
+    },
+}
+
+/// A whole answer; its `message` is yielded.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) content: Vec<Block>,
+    pub(super) finish: Finish,
+}
+
+/// What came next from the provider.
+enum Received {
+    Batch(Vec<ModelEvent>),
+    Failed(ModelError),
+    Cancelled,
+    Deadline,
+}
+
+impl Agent {
+    pub(super) fn attempts<'a>(&'a mut self, input: &'a StepInput, end: &'a mut AttemptEnd) -> impl Stream<Item = Output> + 'a {
+        stream! {
+            for tries in 1.. {
+                self.attempts += 1;
+                yield record(self.request_record());
+                yield Output::Live(LiveEvent::Mode(StreamMode::Requesting));
+                let mut response = self.send(input);
+                let mut partial = Partial::new(MessageId::from_uuid(self.turn.ids.uuid()));
+                let failure = loop {
+                    match self.receive(&mut response).await {
+                        Received::Batch(batch) => {
+                            for event in batch {
+                                match partial.take(event) {
+                                    Taken::Live(delta) => yield Output::Live(LiveEvent::Delta(delta)),
+                                    Taken::Whole => {}
+                                }
+                            }
+                            match partial.whole() {
+                                None => {}
+                                Some(Err(empty)) => break empty,
+                                Some(Ok(message)) => {
+                                    *end = AttemptEnd::Answer(Answer { content: message.content.clone(), finish: message.finish });
+                                    if let Some(thinking) = thinking(&message) {
+                                        yield record(thinking);
+                                    }
+                                    yield record(message);
+                                    return;
+                                }
+                            }
+                        }
+                        Received::Failed(error) => break error,
+                        stopped @ (Received::Cancelled | Received::Deadline) => {
+                            let (text, message) = partial.interrupted();
+                            *end = match stopped {
+                                Received::Deadline => AttemptEnd::Deadline { text },
+                                Received::Cancelled | Received::Batch(_) | Received::Failed(_) => AttemptEnd::Cancelled { text },
+                            };
+                            if let Some(message) = message {
+                                yield record(message);
+                            }
+                            return;
+                        }
+                    }
+                };
+                drop(response);
+                let Some(delay) = self.retry_delay(&failure, tries) else {
+                    *end = AttemptEnd::Failed(failure);
+                    return;
+                };
+                yield record(Retry {
+                    attempt: self.attempts,
+                    code: failure.code.into(),
+                    delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                    discarded: partial.live,
+                });
+                if self.cancelled_within(delay).await {
+                    *end = AttemptEnd::Cancelled { text: String::new() };
+                    return;
+                }
+            }
+        }
+    }
+
+    fn request_record(&self) -> Request {
+        Request {
+            attempt: self.attempts,
+            provider: self.turn.model.provider.id().into(),
+            model: self.turn.model.model.clone(),
+            parameters: self.turn.model.parameters.clone(),
+            system_digest: self.turn.system.digest.clone(),
+            tools_digest: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.digest.clone()),
+        }
+    }
+
+    /// Sends the request. The response is read by its own task, so that the network never waits for the ledger, nor the ledger for it.
+    fn send(&self, input: &StepInput) -> mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>> {
+        let request = ModelRequest {
+            model: self.turn.model.model.clone(),
+            system: self.turn.system.text.clone(),
+            tools: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.text.clone()),
+            messages: input.surface.clone(),
+            parameters: self.turn.model.parameters.clone(),
+        };
+        let (sender, receiver) = mpsc::channel(BATCHES);
+        let stream = self.turn.model.provider.stream(request);
+        self.turn.tasks.spawn(pump(stream, sender));
+        receiver
+    }
+
+    async fn receive(&self, response: &mut mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>>) -> Received {
+        tokio::select! { biased;
+            () = self.turn.cancel.cancelled() => Received::Cancelled,
+            batch = response.recv() => match batch {
+                Some(Ok(batch)) => Received::Batch(batch),
+                Some(Err(error)) => Received::Failed(error),
+                None => Received::Failed(cut()),
+            },
+            () = tokio::time::sleep(self.time_left()) => Received::Deadline,
+        }
+    }
+
+    fn retry_delay(&self, error: &ModelError, tries: u32) -> Option<Duration> {
+        if error.class != ErrorClass::Retry || tries >= self.turn.limits.attempts {
+            return None;
+        }
+        match error.retry_after {
+            Some(after) => (after <= MAX_RETRY_AFTER).then_some(after),
+            None => {
+                let ceiling = BACKOFF * 2u32.saturating_pow(tries - 1);
+                let random = self.turn.ids.uuid().as_u64_pair().1 << 2;
+                Some(ceiling.mul_f64(random as f64 / u64::MAX as f64))
+            }
+        }
+    }
+
+    async fn cancelled_within(&self, delay: Duration) -> bool {
+        tokio::select! { biased;
+            () = self.turn.cancel.cancelled() => true,
+            () = tokio::time::sleep(delay) => false,
+        }
+    }
+}
+
+/// Passes a response on until it ends or nobody listens any more, which ends the request.
+async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEvent>, ModelError>>) {
+    loop {
+        let item = tokio::select! { biased;
+            () = sender.closed() => return,
+            item = stream.next() => item,
+        };
+        match item {
+            Some(item) => {
+                if sender.send(item).await.is_err() {
+                    return;
+                }
+            }
+            None => return,
+        }
+    }
+}
+
+fn cut() -> ModelError {
+    let message = "the provider's stream ended before the answer was whole".into();
+    ModelError { class: ErrorClass::Retry, code: "transport_cut", message, retry_after: None }
+}
+
+/// The text beside tool calls, which Dexter calls thinking.
+fn thinking(message: &Message) -> Option<Thinking> {
+    let text = text_of(&message.content);
+    let says = !text.trim().is_empty() && calls_of(&message.content).next().is_some();
+    says.then(|| Thinking { message: text.trim().into() })
+}
+
+/// An answer as far as it has come.
+struct Partial {
+    message_id: MessageId,
+    /// Text and reasoning by block index.
+    blocks: Vec<Block>,
+    /// One live event of any kind was shown.
+    live: bool,
+    finished: Option<(Vec<Block>, Finish, Usage)>,
+}
+
+enum Taken {
+    Live(Delta),
+    Whole,
+}
+
+impl Partial {
+    fn new(message_id: MessageId) -> Self {
+        Self { message_id, blocks: Vec::new(), live: false, finished: None }
+    }
+
+    fn take(&mut self, event: ModelEvent) -> Taken {
+        let (block, kind) = match event {
+            ModelEvent::Text { block, text } => {
+                self.append(block, &text, false);
+                (block, DeltaKind::Text(text))
+            }
+            ModelEvent::Reasoning { block, text } => {
+                self.append(block, &text, true);
+                (block, DeltaKind::Reasoning(text))
+            }
+            ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
+            ModelEvent::Finished { content, finish, usage } => {
+                self.finished = Some((content, finish, usage));
+                return Taken::Whole;
+            }
+        };
+        self.live = true;
+        Taken::Live(Delta { message_id: self.message_id.clone(), block, kind })
+    }
+
+    fn append(&mut self, block: u32, piece: &str, reasoning: bool) {
+        let index = block as usize;
+        while self.blocks.len() <= index {
+            let text = String::new();
+            self.blocks.push(if reasoning { Block::Reasoning { text } } else { Block::Text { text } });
+        }
+        match &mut self.blocks[index] {
+            Block::Text { text } | Block::Reasoning { text } => text.push_str(piece),
+            Block::ToolCall(_) => {}
+        }
+    }
+
+    /// The whole answer, once the provider's terminal event was seen. One that says nothing and calls nothing is no answer.
+    fn whole(&mut self) -> Option<Result<Message, ModelError>> {
+        let (content, finish, usage) = self.finished.take()?;
+        let filtered = matches!(finish, Finish::ContentFilter | Finish::Refusal | Finish::MaxTokens);
+        if !filtered && text_of(&content).trim().is_empty() && calls_of(&content).next().is_none() {
+            let message = "the model's answer was empty".into();
+            return Some(Err(ModelError { class: ErrorClass::Retry, code: "empty_response", message, retry_after: None }));
+        }
+        Some(Ok(Message { message_id: self.message_id.clone(), content, finish, usage, interrupted: false, author: None }))
+    }
+
+    /// What was visible, and its record; half-received tool calls are dropped.
+    fn interrupted(self) -> (String, Option<Message>) {
+        let text = text_of(&self.blocks);
+        let message = (!text.is_empty()).then(|| Message {
+            message_id: self.message_id,
+            content: self.blocks,
+            finish: Finish::Cancelled,
+            usage: Usage::default(),
+            interrupted: true,
+            author: None,
+        });
+        (text, message)
+    }
+}

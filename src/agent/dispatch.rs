@@ -1,0 +1,224 @@
+//! The tools of one step: decisions first, then a rolling pool, results in the model's order.
+//!
+//! Every call goes through one table, whether it is new or found again after a restart: what can be answered at once (a result that cannot
+//! be had, a denial, an answered question) is ready; the rest has a body. A call whose tool says "parallel" for these arguments overlaps
+//! with its neighbours; any other is a barrier. Bodies overlap, results are committed in order, and each call gets exactly one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_stream::stream;
+use futures_util::Stream;
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::Output;
+use super::port::{Gate, Proposal};
+use super::run::{Agent, record};
+use crate::domain::event::tool::codes;
+use crate::domain::live::StreamMode;
+use crate::domain::message::ToolCall;
+use crate::domain::state::CallState;
+use crate::domain::toolset::{CallKind, Policy};
+use crate::domain::{LiveEvent, ToolCallId};
+use crate::tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutput, ask_user};
+
+mod slot;
+
+use slot::{Slot, State, failure};
+
+/// What a body gets to end its process group once its cancel token fired: SIGTERM's grace and then some.
+const LAST_GRACE: Duration = Duration::from_millis(1_500);
+
+type Bodies = JoinSet<Result<ToolOutput, ToolFailure>>;
+type ProgressReport = (ToolCallId, serde_json::Map<String, serde_json::Value>);
+
+/// What a wait brought.
+enum Event {
+    Finished(Id, Result<ToolOutput, ToolFailure>),
+    Progress(ProgressReport),
+    Cancelled,
+    GraceOver,
+}
+
+impl Agent {
+    /// Runs the calls and yields their records. Afterwards each has its result.
+    pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>) -> impl Stream<Item = Output> + 'a {
+        stream! {
+            yield Output::Live(LiveEvent::Mode(StreamMode::ToolUse));
+            let mut slots = self.judge(calls).await;
+            let mut bodies = Bodies::new();
+            let (reports, mut progress) = mpsc::channel(16);
+            let mut aborting: Option<Instant> = None;
+            loop {
+                if aborting.is_none() && self.turn.cancel.is_cancelled() {
+                    aborting = Some(Instant::now() + self.turn.limits.abort_grace);
+                    slot::abort_unstarted(&mut slots);
+                }
+                let starts = slot::startable(&slots, self.turn.limits.pool);
+                for &i in starts.iter().filter(|i| !slots[**i].started) {
+                    yield record(slot::start(&slots[i].call));
+                }
+                if !starts.is_empty() {
+                    self.turn.port.durable().await;
+                    self.start(&mut slots, &starts, &mut bodies, &reports);
+                    continue;
+                }
+                while let Some(slot) = slots.iter_mut().find(|s| !matches!(s.state, State::Done)).filter(|s| s.has_result()) {
+                    for event in slot.commit() {
+                        yield Output::Record(event);
+                    }
+                }
+                if slots.iter().all(|s| matches!(s.state, State::Done)) {
+                    return;
+                }
+                match self.wait(&mut bodies, &mut progress, aborting).await {
+                    Event::Progress((tool_call_id, fields)) => yield Output::Live(LiveEvent::ToolProgress { tool_call_id, fields }),
+                    Event::Finished(task, result) => slot::finish(&mut slots, task, result),
+                    Event::Cancelled => {}
+                    Event::GraceOver => self.end_bodies(&mut slots, &mut bodies).await,
+                }
+            }
+        }
+    }
+
+    /// Judges all calls in the model's order, and has all decisions made, before any body starts.
+    async fn judge(&self, calls: Vec<CallState>) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = calls.into_iter().map(|call| self.slot(call)).collect();
+        let gated = |slot: &Slot| match &slot.state {
+            State::Ready(tool) => Some(Proposal { call: slot.call.clone(), gate: self.gate(tool.as_ref(), slot) }),
+            State::Done | State::Running { .. } | State::Result(_) | State::Denied { .. } => None,
+        };
+        let (asked, proposals): (Vec<usize>, Vec<Proposal>) =
+            slots.iter().enumerate().filter(|(_, s)| !s.started).filter_map(|(i, s)| gated(s).map(|p| (i, p))).unzip();
+        if proposals.is_empty() {
+            return slots;
+        }
+        let verdicts = self.turn.port.decide(proposals).await;
+        for (i, verdict) in asked.into_iter().zip(verdicts) {
+            slots[i].decided(verdict);
+        }
+        slots
+    }
+
+    /// The table of what a call is, found new or after a restart.
+    fn slot(&self, found: CallState) -> Slot {
+        let state = match self.turn.toolbox.get(&found.call.tool) {
+            _ if found.has_result() => State::Done,
+            _ if self.truncated => failure(codes::TRUNCATED, "the answer was cut at the output limit, so none of its calls is run"),
+            _ if self.is_last() => failure(codes::TOOL_NOT_STARTED, "no more steps are left for tools"),
+            Some(tool) if found.started && tool.idempotent() => State::Ready(tool.clone()),
+            _ if found.started => failure(
+                codes::TOOL_OUTCOME_UNKNOWN,
+                "it had started when the gateway stopped, and nobody knows what it did; check before you do it again",
+            ),
+            Some(tool) if self.turn.toolset.get(&found.call.tool).is_some() => match tool.check(&found.call.args) {
+                Ok(()) => State::Ready(tool.clone()),
+                Err(why) => failure(codes::INVALID_ARGUMENTS, &why),
+            },
+            _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),
+        };
+        Slot { started: found.started, call: found.call, state }
+    }
+
+    fn unknown(&self, tool: &str) -> String {
+        let names: Vec<_> = self.turn.toolset.names().collect();
+        match names.is_empty() {
+            true => format!("there is no tool {tool:?}; there are no tools here"),
+            false => format!("there is no tool {tool:?} here; there are: {}", names.join(", ")),
+        }
+    }
+
+    fn gate(&self, tool: &dyn Tool, slot: &Slot) -> Gate {
+        match (tool.kind(), self.turn.toolset.get(&slot.call.tool).map(|t| t.policy)) {
+            (CallKind::Question, _) => match ask_user::questions(&slot.call.args) {
+                Ok(questions) => Gate::Question(questions),
+                Err(_) => Gate::Open,
+            },
+            (CallKind::Client, _) => Gate::Client,
+            (CallKind::Body, Some(Policy::Allow)) => Gate::Open,
+            (CallKind::Body, Some(Policy::Ask | Policy::Deny) | None) => {
+                Gate::Approval { reason: format!("the policy of {} is to ask before each call", slot.call.tool) }
+            }
+        }
+    }
+
+    fn start(&self, slots: &mut [Slot], starts: &[usize], bodies: &mut Bodies, reports: &mpsc::Sender<ProgressReport>) {
+        for &i in starts {
+            let State::Ready(tool) = &slots[i].state else { continue };
+            let (tool, call, cancel) = (tool.clone(), slots[i].call.clone(), CancellationToken::new());
+            let (reports, id) = (reports.clone(), call.id.clone());
+            // a full channel drops the report: a newer one follows
+            let progress = Progress(Arc::new(move |fields| drop(reports.try_send((id.clone(), fields)))));
+            let context = ToolContext { cancel: cancel.clone(), progress };
+            let parallel = tool.parallel(&call.args);
+            let task = bodies.spawn(self.turn.tasks.track_future(body(tool, context, call))).id();
+            slots[i].started = true;
+            slots[i].state = State::Running { task, since: Instant::now(), cancel, parallel };
+        }
+    }
+
+    async fn wait(&self, bodies: &mut Bodies, progress: &mut mpsc::Receiver<ProgressReport>, aborting: Option<Instant>) -> Event {
+        let grace = async {
+            match aborting {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! { biased;
+            () = self.turn.cancel.cancelled(), if aborting.is_none() => Event::Cancelled,
+            Some(finished) = bodies.join_next_with_id() => ended(finished),
+            () = grace => Event::GraceOver,
+            Some(report) = progress.recv() => Event::Progress(report),
+        }
+    }
+
+    /// The grace is over: bodies end what they started, and whatever does not is dropped. What they say now no longer counts.
+    async fn end_bodies(&self, slots: &mut [Slot], bodies: &mut Bodies) {
+        for slot in slots.iter() {
+            if let State::Running { cancel, .. } = &slot.state {
+                cancel.cancel();
+            }
+        }
+        let ended = async { while bodies.join_next().await.is_some() {} };
+        if tokio::time::timeout(LAST_GRACE, ended).await.is_err() {
+            bodies.shutdown().await;
+        }
+        for slot in slots.iter_mut().filter(|s| matches!(s.state, State::Running { .. })) {
+            let idempotent = self.turn.toolbox.get(&slot.call.tool).is_some_and(|t| t.idempotent());
+            slot.state = match idempotent {
+                true => failure(codes::ABORTED, "it was stopped while it ran"),
+                false => failure(codes::TOOL_OUTCOME_UNKNOWN, "it was stopped while it ran, and may have taken effect"),
+            };
+        }
+    }
+}
+
+/// Runs a body within its time.
+async fn body(tool: Arc<dyn Tool>, context: ToolContext, call: ToolCall) -> Result<ToolOutput, ToolFailure> {
+    let (limit, cancel) = (tool.timeout(), context.cancel.clone());
+    let mut running = tool.call(context, call.args);
+    tokio::select! { biased;
+        result = &mut running => result,
+        () = tokio::time::sleep(limit) => {
+            cancel.cancel();
+            // whatever it says now, it was too late
+            drop(tokio::time::timeout(LAST_GRACE, running).await);
+            let error = format!("it did not end within {} s and was stopped", limit.as_secs());
+            Err(ToolFailure { code: codes::TOOL_TIMEOUT.into(), error })
+        }
+    }
+}
+
+fn ended(finished: Result<(Id, Result<ToolOutput, ToolFailure>), JoinError>) -> Event {
+    match finished {
+        Ok((task, result)) => Event::Finished(task, result),
+        Err(error) => {
+            tracing::error!(panic = error.is_panic(), "a tool body ended without a result");
+            let failure = ToolFailure { code: codes::TOOL_FAILED.into(), error: "the tool crashed".into() };
+            Event::Finished(error.id(), Err(failure))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A call on its way to its result, and the pure parts of scheduling.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::Id;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::port::Verdict;
+use crate::domain::AgentEvent;
+use crate::domain::event::input::Trust;
+use crate::domain::event::tool::{ToolDenied, ToolEnd, ToolError, ToolStart, codes};
+use crate::domain::message::ToolCall;
+use crate::tool::{Tool, ToolFailure, ToolOutput, ask_user};
+
+/// The most characters of a result that the model sees.
+const RESULT_CAP: usize = 50_000;
+/// The characters of a result that readers see.
+const PREVIEW: usize = 2_000;
+
+pub(super) struct Slot {
+    pub(super) call: ToolCall,
+    pub(super) state: State,
+    /// Its `tool_start` is in the ledger.
+    pub(super) started: bool,
+}
+
+pub(super) enum State {
+    /// Its result is in the ledger.
+    Done,
+    /// Its body may start.
+    Ready(Arc<dyn Tool>),
+    Running {
+        task: Id,
+        since: Instant,
+        cancel: CancellationToken,
+        parallel: bool,
+    },
+    /// Its result waits for those before it.
+    Result(Result<(ToolOutput, Duration), ToolFailure>),
+    Denied {
+        reason: String,
+        by: Option<String>,
+    },
+}
+
+pub(super) fn failure(code: &str, error: &str) -> State {
+    State::Result(Err(ToolFailure { code: code.into(), error: error.into() }))
+}
+
+pub(super) fn start(call: &ToolCall) -> ToolStart {
+    ToolStart { tool_call_id: call.id.clone(), tool: call.tool.clone(), args: call.args.clone() }
+}
+
+pub(super) fn abort_unstarted(slots: &mut [Slot]) {
+    for slot in slots.iter_mut().filter(|s| matches!(s.state, State::Ready(_))) {
+        slot.state = failure(codes::ABORTED_BEFORE_DISPATCH, "the turn was cancelled before it started");
+    }
+}
+
+/// Which bodies may start now: a call that is not parallel waits for all before it and holds back all after it.
+pub(super) fn startable(slots: &[Slot], pool: usize) -> Vec<usize> {
+    let mut running = 0;
+    let mut starts = Vec::new();
+    for (i, slot) in slots.iter().enumerate() {
+        match &slot.state {
+            State::Running { parallel: false, .. } => break,
+            State::Running { .. } => running += 1,
+            State::Ready(tool) => {
+                // asked again at each start, so that a tool may change its mind
+                let parallel = tool.parallel(&slot.call.args);
+                if running >= pool || (!parallel && running > 0) {
+                    break;
+                }
+                starts.push(i);
+                running += 1;
+                if !parallel {
+                    break;
+                }
+            }
+            State::Done | State::Result(_) | State::Denied { .. } => {}
+        }
+    }
+    starts
+}
+
+/// The body of that task has ended.
+pub(super) fn finish(slots: &mut [Slot], ended: Id, result: Result<ToolOutput, ToolFailure>) {
+    for slot in slots {
+        if let State::Running { task, since, .. } = &slot.state
+            && *task == ended
+        {
+            slot.state = State::Result(result.map(|output| (output, since.elapsed())));
+            return;
+        }
+    }
+}
+
+impl Slot {
+    pub(super) fn has_result(&self) -> bool {
+        matches!(self.state, State::Result(_) | State::Denied { .. })
+    }
+
+    pub(super) fn decided(&mut self, verdict: Verdict) {
+        let answer = |content: String| State::Result(Ok((ToolOutput { content, trust: Trust::User }, Duration::ZERO)));
+        match verdict {
+            Verdict::Run => {}
+            Verdict::Denied { reason, by } => self.state = State::Denied { reason, by },
+            Verdict::Content(content) => self.state = answer(content),
+            Verdict::Answered(answers) => {
+                let questions = ask_user::questions(&self.call.args).unwrap_or_default();
+                self.state = answer(ask_user::result_text(&questions, Some(&answers), None));
+            }
+        }
+    }
+
+    /// The records of its result. What a person or a client gave has no body, so its start stands beside its result.
+    pub(super) fn commit(&mut self) -> Vec<AgentEvent> {
+        let (tool_call_id, tool) = (self.call.id.clone(), self.call.tool.clone());
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Denied { reason, by } => vec![ToolDenied { tool_call_id, tool, reason, by }.into()],
+            State::Result(Err(ToolFailure { code, error })) => vec![ToolError { tool_call_id, tool, code, error }.into()],
+            State::Result(Ok((output, took))) => {
+                let start = (!self.started).then(|| start(&self.call).into());
+                start.into_iter().chain([self.end(output, took).into()]).collect()
+            }
+            State::Done | State::Ready(_) | State::Running { .. } => Vec::new(),
+        }
+    }
+
+    fn end(&self, output: ToolOutput, took: Duration) -> ToolEnd {
+        ToolEnd {
+            tool_call_id: self.call.id.clone(),
+            tool: self.call.tool.clone(),
+            bytes: output.content.len() as u64,
+            preview: output.content.chars().take(PREVIEW).collect(),
+            content: capped(output.content),
+            artifact_id: None,
+            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            trust: output.trust,
+        }
+    }
+}
+
+/// The content as the model sees it: cut at the cap, and said so.
+fn capped(content: String) -> String {
+    match content.char_indices().nth(RESULT_CAP) {
+        None => content,
+        Some((end, _)) => {
+            let left = content[end..].chars().count();
+            format!("{}\n[cut here: {left} more characters]", &content[..end])
+        }
+    }
+}

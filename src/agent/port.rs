@@ -1,0 +1,66 @@
+//! The one port between a turn and its session.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::domain::SurfaceMessage;
+use crate::domain::message::ToolCall;
+use crate::domain::pending::{Answer, Question};
+
+/// What a step's requests are made of.
+#[derive(Clone, Debug, Default)]
+pub struct StepInput {
+    /// The surface as it stands: pointers, so that a step copies no text.
+    pub surface: Vec<Arc<SurfaceMessage>>,
+}
+
+/// What a turn asks of its session. Each call sees all that the turn has yielded before it.
+///
+/// Cancel-safe: a call that is dropped has either happened in the ledger or not, and a restart goes by the ledger.
+pub trait TurnPort: fmt::Debug + Send + Sync {
+    /// Begins step 2 or later: claims what waits for it. When the answer before asked for no tools (`goes_on` is false) there is a further
+    /// step only if input waits for it; `None` is the turn's end.
+    fn begin_step(&self, goes_on: bool) -> BoxFuture<'_, Option<StepInput>>;
+
+    /// Opens all approvals, questions and client calls of a step together and returns when the last is in: one verdict for each proposal.
+    /// A cancel resolves what is open.
+    fn decide(&self, proposals: Vec<Proposal>) -> BoxFuture<'_, Vec<Verdict>>;
+
+    /// Returns when all that was yielded is on disk.
+    fn durable(&self) -> BoxFuture<'_, ()>;
+}
+
+/// A call that may have to wait for somebody.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    pub call: ToolCall,
+    pub gate: Gate,
+}
+
+/// What stands between a call and its body.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Gate {
+    /// Nothing.
+    Open,
+    /// A person's permission, and what he is told.
+    Approval { reason: String },
+    /// The call is a question.
+    Question(Vec<Question>),
+    /// The client runs it.
+    Client,
+}
+
+/// What became of a proposal.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Its body may start.
+    Run,
+    /// It is not run; the reason is for the model.
+    Denied { reason: String, by: Option<String> },
+    /// Answers to its questions.
+    Answered(Vec<Answer>),
+    /// The client's result.
+    Content(String),
+}

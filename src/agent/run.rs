@@ -1,0 +1,230 @@
+//! The turn: begin a step, ask the model, answer or run tools, repeat.
+//!
+//! After `max_steps` steps, or past the deadline, one last request without tools answers with what is known. An answer without tool calls
+//! ends the turn unless input waits for its next step.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use async_stream::stream;
+use futures_util::{Stream, StreamExt};
+
+use super::attempt::{Answer, AttemptEnd};
+use super::{Begin, End, Output, StepInput, Turn};
+use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
+use crate::domain::message::{calls_of, text_of};
+use crate::domain::state::CallState;
+use crate::domain::{AgentEvent, Finish};
+
+/// What the last, tool-less answer may take beyond the turn's deadline.
+const LAST_ANSWER: Duration = Duration::from_secs(60);
+/// What the sender reads when the budget is spent and the model said nothing.
+const UNFINISHED: &str = "I ran out of steps before I had an answer.";
+
+/// A turn under way.
+pub(super) struct Agent {
+    pub(super) turn: Turn,
+    /// Steps begun.
+    steps: u32,
+    /// Requests of the open step.
+    pub(super) attempts: u32,
+    /// The newest answer's text: what is known when nothing more can be asked.
+    text: String,
+    pub(super) truncated: bool,
+    /// Why the next answer is the last.
+    last: Option<End>,
+}
+
+/// What a step led to.
+enum After {
+    /// Tools ran: another step.
+    GoesOn,
+    /// An answer without tool calls.
+    Answered,
+    /// The turn is over.
+    Over(End),
+}
+
+/// The turn as a stream. Dropping it ends its request and its tool bodies with it.
+pub fn run(turn: Turn) -> impl Stream<Item = Output> {
+    stream! {
+        let mut agent = Agent::new(turn);
+        let mut begin = Some(agent.turn.begin.clone());
+        let end = loop {
+            let (input, resumed) = match agent.begin(begin.take()).await {
+                Ok(step) => step,
+                Err(end) => break end,
+            };
+            let mut after = After::GoesOn;
+            {
+                let mut step = pin!(agent.step(input, resumed, &mut after));
+                while let Some(output) = step.next().await {
+                    yield output;
+                }
+            }
+            match after {
+                After::GoesOn => begin = Some(agent.between(false)),
+                After::Answered => begin = Some(agent.between(true)),
+                After::Over(end) => break end,
+            }
+        };
+        yield Output::End(end);
+    }
+}
+
+/// A step that goes on after a restart: its answer is in, and these are its calls.
+type Resumed = Option<Vec<CallState>>;
+
+impl Agent {
+    fn new(turn: Turn) -> Self {
+        let (steps, text) = match &turn.begin {
+            Begin::Fresh(_) => (0, String::new()),
+            Begin::Within { step, .. } => (step.step, String::new()),
+            Begin::Between { steps, last_text, .. } => (*steps, last_text.clone()),
+        };
+        let mut agent = Self { turn, steps, attempts: 0, text, truncated: false, last: None };
+        if matches!(agent.turn.begin, Begin::Within { .. }) && agent.steps > agent.turn.limits.max_steps {
+            agent.last = Some(End::new(DoneReason::MaxSteps, ""));
+        }
+        agent
+    }
+
+    fn between(&self, answered: bool) -> Begin {
+        Begin::Between { steps: self.steps, answered, last_text: self.text.clone() }
+    }
+
+    /// The next step's input, or the turn's end. Only a step that is already open is resumed without asking what it may cost.
+    async fn begin(&mut self, begin: Option<Begin>) -> Result<(StepInput, Option<Resumed>), End> {
+        match begin {
+            Some(Begin::Within { step, input }) => {
+                self.attempts = step.attempts;
+                return Ok((input, Some(step.answered.then_some(step.calls))));
+            }
+            Some(Begin::Fresh(input)) => {
+                self.begin_step();
+                Ok((input, None))
+            }
+            Some(Begin::Between { answered, .. }) => {
+                if self.turn.cancel.is_cancelled() {
+                    return Err(self.aborted());
+                }
+                // the last answer is given: what waits for a next step is left to the next turn
+                if let Some(end) = self.last.take() {
+                    let answer = if self.text.is_empty() { UNFINISHED.into() } else { self.text.clone() };
+                    return Err(End { answer, ..end });
+                }
+                let spent = answered && self.out_of_budget().is_some();
+                let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
+                let Some(input) = input else { return Err(self.answered()) };
+                self.last = self.out_of_budget();
+                self.begin_step();
+                Ok((input, None))
+            }
+            None => Err(End::error("internal", "the turn lost its place")),
+        }
+    }
+
+    fn begin_step(&mut self) {
+        self.steps += 1;
+        self.attempts = 0;
+    }
+
+    /// One step, from `step_start` to `step_end`.
+    fn step<'a>(&'a mut self, input: StepInput, resumed: Option<Resumed>, after: &'a mut After) -> impl Stream<Item = Output> + 'a {
+        stream! {
+            if resumed.is_none() {
+                yield record(StepStart {});
+            }
+            let mut calls = resumed.flatten();
+            if calls.is_none() {
+                let mut end = AttemptEnd::Cancelled { text: String::new() };
+                {
+                    let mut attempts = pin!(self.attempts(&input, &mut end));
+                    while let Some(output) = attempts.next().await {
+                        yield output;
+                    }
+                }
+                match end {
+                    AttemptEnd::Answer(answer) => {
+                        *after = self.after_answer(&answer);
+                        calls = Some(calls_of(&answer.content).map(CallState::open).collect());
+                    }
+                    other => *after = After::Over(self.failed(other)),
+                }
+            }
+            let calls = calls.unwrap_or_default();
+            if !calls.is_empty() {
+                let mut tools = pin!(self.tools(calls));
+                while let Some(output) = tools.next().await {
+                    yield output;
+                }
+            }
+            if matches!(after, After::GoesOn) && self.turn.cancel.is_cancelled() {
+                *after = After::Over(self.aborted());
+            }
+            yield record(StepEnd {});
+        }
+    }
+
+    fn after_answer(&mut self, answer: &Answer) -> After {
+        self.text = text_of(&answer.content);
+        self.truncated |= answer.finish == Finish::MaxTokens;
+        let calls = calls_of(&answer.content).next().is_some();
+        match answer.finish {
+            Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, self.text.clone())),
+            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, self.text.clone())),
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal | Finish::Cancelled => match calls {
+                true => After::GoesOn,
+                false => After::Answered,
+            },
+        }
+    }
+
+    /// The end of a turn whose last step answered without tool calls.
+    fn answered(&self) -> End {
+        let reason = if self.truncated { DoneReason::MaxTokens } else { DoneReason::Completed };
+        End::new(reason, self.text.clone())
+    }
+
+    fn failed(&self, end: AttemptEnd) -> End {
+        match end {
+            AttemptEnd::Failed(error) => End::error(error.code, error.message),
+            AttemptEnd::Deadline { text } => End {
+                code: Some("deadline".into()),
+                ..End::new(DoneReason::Budget, if text.is_empty() { self.text.clone() } else { text })
+            },
+            AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
+            AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),
+        }
+    }
+
+    fn aborted(&self) -> End {
+        End { cause: Some(AbortCause::User), ..End::new(DoneReason::Aborted, "") }
+    }
+
+    /// Why there is no further step with tools, if there is none.
+    fn out_of_budget(&self) -> Option<End> {
+        let limits = &self.turn.limits;
+        if self.steps >= limits.max_steps {
+            return Some(End::new(DoneReason::MaxSteps, ""));
+        }
+        let late = self.turn.clock.now().since(self.turn.started_at) >= limits.deadline;
+        late.then(|| End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, "") })
+    }
+
+    /// The answer being asked for is the last: no tools are offered.
+    pub(super) fn is_last(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// When a request is given up.
+    pub(super) fn time_left(&self) -> Duration {
+        let limits = &self.turn.limits;
+        let spent = self.turn.clock.now().since(self.turn.started_at);
+        (limits.deadline + LAST_ANSWER).saturating_sub(spent)
+    }
+}
+
+pub(super) fn record(event: impl Into<AgentEvent>) -> Output {
+    Output::Record(event.into())
+}

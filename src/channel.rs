@@ -1,0 +1,19 @@
+//! Where messages come from and answers go: one file a channel, each with its [`ChannelProfile`].
+//!
+//! A profile is a value; who reads it asks for capabilities and never for a name. A name that is not listed here is no channel.
+
+use crate::domain::ChannelProfile;
+
+pub mod api;
+pub mod cli;
+#[cfg(test)]
+mod tests;
+pub mod web;
+
+/// The channels that a session can be made for directly.
+pub static PROFILES: [&ChannelProfile; 3] = [&cli::PROFILE, &web::PROFILE, &api::PROFILE];
+
+/// The channel of this name. `None` is to be refused: there is no channel to fall back to.
+pub fn profile(label: &str) -> Option<&'static ChannelProfile> {
+    PROFILES.into_iter().find(|profile| profile.label == label)
+}

@@ -1,0 +1,134 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{App, local_key, local_key_path};
+use crate::client::{ChatOptions, chat};
+use crate::config::Config;
+use crate::{server, telemetry};
+
+/// A gateway that keeps one agent actor per session and delivers what the agent does to every channel.
+#[derive(Debug, Parser)]
+#[command(name = "portico", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the gateway (what plain `portico` does).
+    Serve(Settings),
+    /// Chat from the terminal.
+    Chat(Chat),
+    /// Check the configuration, and name what is wrong by file, key and line.
+    Check(Settings),
+}
+
+#[derive(Clone, Debug, Default, Args)]
+struct Settings {
+    /// Settings on top of the built-in ones; without it ./config.toml, where there is one.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Chat {
+    /// The gateway; by default the one that the settings describe.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A session to take up.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Post one message, print the answer and leave.
+    #[arg(long, value_name = "TEXT")]
+    message: Option<String>,
+    /// Print every event as one line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// The local key; by default it is read from the store's folder.
+    #[arg(long, env = "PORTICO_KEY", hide_env_values = true, value_name = "KEY")]
+    key: Option<SecretString>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+impl Cli {
+    /// # Errors
+    /// What to tell the person, and nothing else.
+    pub async fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            None => serve(&self.settings).await,
+            Some(Command::Serve(settings)) => serve(&settings).await,
+            Some(Command::Check(settings)) => check(&settings),
+            Some(Command::Chat(options)) => talk(options).await,
+        }
+    }
+}
+
+impl Settings {
+    fn load(&self) -> anyhow::Result<Config> {
+        Ok(Config::load(self.config.as_deref(), std::env::vars())?)
+    }
+}
+
+async fn serve(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let config = settings.load()?;
+    telemetry::init(config.log.format, &config.log.level)?;
+    let bind = config.server.bind;
+    let listener = TcpListener::bind(bind).await.with_context(|| format!("server.bind: {bind} cannot be listened on"))?;
+    let address = listener.local_addr()?;
+    let app = App::new(&config, address.port())?;
+    println!("Portico listens on http://{address}\nPage, with the local key: {}", app.page);
+    // set up before anything is served, so that no signal is missed
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut signalled = async || {
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
+    };
+    let stopping = CancellationToken::new();
+    let mut served = std::pin::pin!(server::run(listener, app, stopping.clone().cancelled_owned()));
+    tokio::select! {
+        served = &mut served => return served.map(|()| ExitCode::SUCCESS),
+        () = signalled() => stopping.cancel(),
+    }
+    // a second signal ends the process at once; nothing is lost either way
+    tokio::select! {
+        served = &mut served => served.map(|()| ExitCode::SUCCESS),
+        () = signalled() => Ok(ExitCode::from(130)),
+    }
+}
+
+fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
+    let config = settings.load()?;
+    App::check(&config)?;
+    println!("The configuration is in order.");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn talk(options: Chat) -> anyhow::Result<ExitCode> {
+    let config = options.settings.load();
+    // with a URL and a key there is nothing to read from the settings
+    let url = match (options.url, &config) {
+        (Some(url), _) => url,
+        (None, Ok(config)) => format!("http://{}", config.server.bind),
+        (None, Err(_)) => return Err(config.err().context("no configuration")?),
+    };
+    let stored = || config.as_ref().ok().and_then(|config| local_key::read(&local_key_path(config)).ok());
+    let key = options.key.or_else(stored);
+    let session = options.session.map(Into::into);
+    let exit = chat(ChatOptions { url, session, message: options.message, json: options.json, key }).await?;
+    Ok(exit.into())
+}

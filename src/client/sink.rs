@@ -1,0 +1,85 @@
+//! Where the printer's pieces go: what is common to the terminal and to pipes.
+
+use std::borrow::Cow;
+
+use super::printer::{Out, Tone};
+use super::visible::prose;
+use super::wire::Voice;
+
+/// Takes pieces in order.
+pub(super) trait Sink {
+    /// Goes on where the last text stopped.
+    fn text(&mut self, voice: Voice, text: &str);
+    /// The next text begins on a line of its own.
+    fn end_line(&mut self);
+    /// A whole line; the cursor stands at the start of one.
+    fn line(&mut self, tone: Tone, line: &str);
+}
+
+pub(super) fn print(sink: &mut dyn Sink, pieces: Vec<Out>) {
+    for piece in pieces {
+        match piece {
+            Out::Text(voice, text) => sink.text(voice, &text),
+            Out::Break => sink.end_line(),
+            Out::Line(tone, line) => sink.line(tone, &line),
+        }
+    }
+}
+
+/// Escape sequences, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paint {
+    Colours,
+    Plain,
+}
+
+impl Paint {
+    /// For a terminal; the variable `NO_COLOR` turns it off (no-color.org).
+    pub(super) fn for_terminal() -> Self {
+        match std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) {
+            true => Paint::Plain,
+            false => Paint::Colours,
+        }
+    }
+
+    /// Text of a model, safe to draw.
+    pub(super) fn voice(self, voice: Voice, text: &str) -> String {
+        let text = prose(text);
+        match voice {
+            Voice::Answer => text.into_owned(),
+            Voice::Reasoning => self.each_line("2", &text).into_owned(),
+        }
+    }
+
+    pub(super) fn line<'a>(self, tone: Tone, line: &'a str) -> Cow<'a, str> {
+        let code = match tone {
+            Tone::Person => "36",
+            Tone::Tool | Tone::Note => "2",
+            Tone::Good => "32",
+            Tone::Bad => "31",
+        };
+        self.each_line(code, line)
+    }
+
+    /// Painted line by line, so that a line that is drawn apart from its neighbours leaves no colour behind.
+    fn each_line<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {
+        if self == Paint::Plain || text.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let paint = |line: &str| if line.is_empty() { String::new() } else { format!("\x1b[{code}m{line}\x1b[0m") };
+        Cow::Owned(text.split('\n').map(paint).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Paint;
+    use crate::client::wire::Voice;
+
+    #[test]
+    fn colour_ends_with_its_line_and_escapes_of_a_model_are_spelled_out() {
+        assert_eq!(Paint::Colours.voice(Voice::Reasoning, "a\n\nb"), "\x1b[2ma\x1b[0m\n\n\x1b[2mb\x1b[0m");
+        assert_eq!(Paint::Plain.voice(Voice::Reasoning, "a\nb"), "a\nb");
+        assert_eq!(Paint::Colours.voice(Voice::Answer, "\x1b[31mred"), "\\u{1b}[31mred");
+    }
+}

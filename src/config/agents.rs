@@ -1,0 +1,51 @@
+//! `[agents.NAME]`
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The agents. What one leaves out it has from `default`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Agent>")]
+pub struct Agents {
+    /// The agent of sessions that name none.
+    pub default: Agent,
+    /// The others, by name.
+    pub named: BTreeMap<String, Agent>,
+}
+
+impl Agents {
+    pub fn get(&self, name: &str) -> Option<&Agent> {
+        if name == "default" { Some(&self.default) } else { self.named.get(name) }
+    }
+}
+
+impl TryFrom<BTreeMap<String, Agent>> for Agents {
+    type Error = &'static str;
+
+    fn try_from(mut named: BTreeMap<String, Agent>) -> Result<Self, Self::Error> {
+        let default = named.remove("default").ok_or("agents.default is missing")?;
+        Ok(Self { default, named })
+    }
+}
+
+/// One agent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// The model's name, its provider's prefix included; `auto` is the first provider that has a key, else `demo`.
+    #[schemars(length(min = 1))]
+    pub model: String,
+    /// Steps of a turn before its last, tool-less answer; `None` is the channel's own number.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub max_steps: Option<u32>,
+    /// Messages that may wait in a session.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub max_queue: u32,
+    /// The operator's words for the system prompt.
+    pub instructions: Option<String>,
+    /// How long a turn may take, in seconds.
+    #[schemars(range(min = 1, max = 604_800))]
+    pub turn_deadline_s: u64,
+}

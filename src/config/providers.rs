@@ -1,0 +1,43 @@
+//! `[providers.NAME]`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// By the id of a built-in provider, or a new name.
+pub type Providers = BTreeMap<String, Provider>;
+
+/// What the operator says about a provider; what is `None` is as the built-in table has it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    /// Where its API is, `/v1` included where its wire has it; http or https.
+    #[schemars(length(min = 1))]
+    pub base_url: Option<String>,
+    /// The key to call it with. After loading this is the key, however it was given.
+    #[schemars(with = "String", length(min = 1))]
+    pub api_key: Option<SecretString>,
+    /// A file that holds the key instead.
+    #[schemars(with = "String", length(min = 1))]
+    pub api_key_file: Option<PathBuf>,
+    /// What it speaks.
+    #[schemars(with = "Wire")]
+    pub wire: Option<Wire>,
+    /// A model whose name begins so belongs to this provider.
+    #[schemars(length(min = 1))]
+    pub model_prefix: Option<String>,
+    /// How much its models take, in tokens.
+    #[schemars(range(min = 1_000, max = 100_000_000))]
+    pub context_window: Option<u32>,
+}
+
+/// The wires that this build speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(extend("x-otherwise" = "this build does not speak other wires"))]
+pub enum Wire {
+    OpenaiChat,
+}

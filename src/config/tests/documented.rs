@@ -1,0 +1,84 @@
+//! `config.toml` says everything: each key of the structs stands in it, set or commented out, under a comment of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::file;
+use super::*;
+
+/// The file with every "#key = value" and "#[table]" set.
+fn uncommented() -> String {
+    BUILT_IN.lines().map(|line| line.strip_prefix('#').filter(|rest| !rest.starts_with(' ')).unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Every key that a shape has; `*` for a name that the operator chooses.
+fn keys(path: &str, shape: &Shape, found: &mut BTreeSet<String>) {
+    match shape {
+        Shape::Table(keys_here) => keys_here.iter().for_each(|(name, child)| keys(&shape::join(path, name), child, found)),
+        Shape::Named(each) => keys(&shape::join(path, "*"), each, found),
+        Shape::Opaque => panic!("{path}: nothing would judge its value"),
+        Shape::Text { .. } | Shape::Word { .. } | Shape::Integer { .. } | Shape::Switch | Shape::List(_) => {
+            found.insert(path.to_owned());
+        }
+    }
+}
+
+#[test]
+fn every_key_stands_in_the_file() {
+    let shape = Shape::of::<Config>();
+    let mut wanted = BTreeSet::new();
+    keys("", &shape, &mut wanted);
+    assert!(wanted.contains("providers.*.api_key_file") && wanted.contains("tools.bash.cwd"), "{wanted:?}");
+
+    let stands = file::check("uncommented", uncommented(), &shape).unwrap().places;
+    let starred = |key: &String| match key.split('.').collect::<Vec<_>>()[..] {
+        [map @ ("agents" | "providers"), _, key] => format!("{map}.*.{key}"),
+        _ => key.clone(),
+    };
+    assert_eq!(stands.keys().map(starred).collect::<BTreeSet<_>>(), wanted);
+}
+
+#[test]
+fn every_key_has_a_comment_of_its_own() {
+    let lines: Vec<&str> = BUILT_IN.lines().collect();
+    for pair in lines.windows(2) {
+        let key = pair[1].trim_start_matches('#');
+        if !pair[1].starts_with("# ") && key.contains(" = ") {
+            assert!(pair[0].starts_with("# "), "no comment above {:?}", pair[1]);
+        }
+    }
+}
+
+#[test]
+fn the_ranges_it_names_are_the_ones_that_hold() {
+    let shape = Shape::of::<Config>();
+    let mut comment = String::new();
+    let mut path = String::new();
+    let mut checked = 0;
+    for line in BUILT_IN.lines() {
+        let set = line.trim_start_matches('#');
+        if line.is_empty() || line == "#" || line.starts_with("# ") {
+            comment = if line.is_empty() { String::new() } else { comment + line };
+        } else if let Some(table) = set.strip_prefix('[') {
+            path = table.trim_end_matches(']').to_owned();
+            comment.clear();
+        } else {
+            let whole = shape::join(&path, set.split(" = ").next().unwrap());
+            let at = whole.split('.').fold(&shape, |shape, part| shape.child("", part).unwrap());
+            if let Shape::Integer { min, max } = at {
+                assert!(comment.contains(&format!(" {min} to {max}")), "{whole}: {comment}");
+                checked += 1;
+            }
+            comment.clear();
+        }
+    }
+    assert_eq!(checked, 11);
+}
+
+#[test]
+fn a_list_in_a_variable_is_split_at_commas() {
+    // No list is configurable yet that a variable could replace; the rule is the loader's own.
+    let shape = Shape::Table(BTreeMap::from([("names".to_owned(), Shape::List(Box::new(Shape::Text { min_chars: 1 })))]));
+    let check = |value: &str| Environment::check(&[("PORTICO__NAMES".to_owned(), value.to_owned())], &shape);
+    assert_eq!(check("a, 7,b").unwrap().lists["names"], ["a", "7", "b"]);
+    assert_eq!(check("a,,b").err().unwrap()[0].to_string(), "PORTICO__NAMES: names: must not be empty");
+}

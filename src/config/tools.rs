@@ -1,0 +1,103 @@
+//! `[tools]` and `[tools.NAME]`
+//!
+//! Tools are fields and not a map, so that a rule for a tool that does not exist is refused: a `deny` with a typing error in its name
+//! would deny nothing.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::domain::toolset::Policy;
+
+/// Rules for tools.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tools {
+    /// How long an abort waits for started bodies before it ends them, in milliseconds; 0 does not wait.
+    #[schemars(range(max = 60_000))]
+    pub abort_grace_ms: u64,
+    /// Commands on the operator's machine.
+    #[serde(default)]
+    pub bash: BashRules,
+    /// Questions to the person at the other end.
+    #[serde(default)]
+    pub ask_user: QuestionRules,
+    /// The demo's offline look-up.
+    #[serde(default)]
+    pub demo_lookup: ToolRules,
+    /// The demo's pretended booking.
+    #[serde(default)]
+    pub demo_booking: ToolRules,
+}
+
+impl Tools {
+    /// The operator's policy for the tool of this name; `None` where nothing was said.
+    pub fn policy(&self, tool: &str) -> Option<Policy> {
+        match tool {
+            "bash" => self.bash.policy,
+            "ask_user" => self.ask_user.policy,
+            "demo_lookup" => self.demo_lookup.policy,
+            "demo_booking" => self.demo_booking.policy,
+            _ => None,
+        }
+    }
+
+    /// The operator's limit for one call of the tool of this name; `None` where nothing was said.
+    pub fn timeout(&self, tool: &str) -> Option<Duration> {
+        let seconds = match tool {
+            "bash" => self.bash.timeout_s,
+            "demo_lookup" => self.demo_lookup.timeout_s,
+            "demo_booking" => self.demo_booking.timeout_s,
+            _ => None,
+        };
+        seconds.map(Duration::from_secs)
+    }
+}
+
+/// What can be said about a tool whose body runs here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRules {
+    /// Whether it may run; `None` is the tool's or the channel's own default.
+    #[schemars(with = "PolicyWord")]
+    pub policy: Option<Policy>,
+    /// How long one call may take, in seconds; `None` is the tool's own limit.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_s: Option<u64>,
+}
+
+/// What can be said about `bash`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BashRules {
+    /// Whether it may run; `None` is the tool's or the channel's own default.
+    #[schemars(with = "PolicyWord")]
+    pub policy: Option<Policy>,
+    /// How long one command may take, in seconds; `None` is the tool's own limit.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_s: Option<u64>,
+    /// The folder in which commands start; `None` is the gateway's own.
+    #[schemars(with = "String", length(min = 1))]
+    pub cwd: Option<PathBuf>,
+}
+
+/// What can be said about a tool that is a question: it has no body that could take too long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QuestionRules {
+    /// Whether it may be asked; `None` is the tool's or the channel's own default.
+    #[schemars(with = "PolicyWord")]
+    pub policy: Option<Policy>,
+}
+
+/// The words of [`Policy`], which the domain does not describe as a schema.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum PolicyWord {
+    Allow,
+    Ask,
+    Deny,
+}

@@ -1,0 +1,95 @@
+//! The HTTP edge: JSON and SSE over what [`crate::session`] offers.
+//!
+//! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
+//! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is on that page.
+
+pub mod access;
+pub mod assets;
+pub mod body;
+pub mod error;
+pub mod router;
+pub mod routes;
+pub mod sse;
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::principal::Principal;
+use crate::domain::toolset::Candidate;
+use crate::domain::{SessionId, View};
+use crate::session::{Lease, Sessions};
+use access::Access;
+use error::ApiError;
+
+/// What handlers share. A clone costs a counter.
+#[derive(Clone, Debug)]
+pub struct Gateway(Arc<Parts>);
+
+/// The parts of a [`Gateway`].
+pub struct Parts {
+    pub sessions: Sessions,
+    pub access: Access,
+    /// Every tool there is, by name: what deciding on its calls needs.
+    pub tools: Vec<Candidate>,
+    pub agents: Vec<String>,
+    /// Fires when the process stops taking input: streams end by it.
+    pub draining: CancellationToken,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("agents", &self.agents).finish_non_exhaustive()
+    }
+}
+
+impl std::ops::Deref for Gateway {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Gateway {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// The session, if it exists for this caller at all.
+    async fn session(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
+        self.visible(caller, self.sessions.open(&SessionId::from(id)).await?)
+    }
+
+    /// As [`Gateway::session`], ready for readers.
+    async fn session_to_read(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
+        self.visible(caller, self.sessions.open_to_read(&SessionId::from(id)).await?)
+    }
+
+    fn visible(&self, caller: &Principal, lease: Lease) -> Result<Lease, ApiError> {
+        let visible = lease.feed().overview().is_some_and(|o| caller.sees(&o.tenant, &o.owner));
+        if visible { Ok(lease) } else { Err(ApiError::not_found("there is no such session")) }
+    }
+
+    /// A tool that is not known any more counts as one with effects.
+    fn has_effects(&self, tool: &str) -> bool {
+        self.tools.iter().find(|t| t.spec.name == tool).is_none_or(|t| t.effects)
+    }
+
+    fn may_decide(&self, caller: &Principal) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let (gateway, caller) = (self.clone(), caller.clone());
+        Arc::new(move |tool| caller.may_decide(gateway.has_effects(tool)))
+    }
+}
+
+/// The widest view that the caller has, or a narrower one that it asks for.
+fn view_for(caller: &Principal, asked: Option<&str>) -> Result<View, ApiError> {
+    let widest = if caller.scopes.admin { View::Admin } else { View::Owner };
+    match asked.map(str::parse::<View>) {
+        None => Ok(widest),
+        Some(Ok(view)) if view <= widest => Ok(view),
+        Some(Ok(_)) => Err(ApiError::invalid("/view", "this credential has a narrower view")),
+        Some(Err(why)) => Err(ApiError::invalid("/view", why)),
+    }
+}

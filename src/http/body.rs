@@ -1,0 +1,182 @@
+//! Request bodies and the headers that go with them.
+
+use axum::body::{Body, to_bytes};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::error::ApiError;
+use crate::domain::args::hex;
+
+/// The most bytes of a message, a session or a change of one.
+pub(super) const MESSAGE_CAP: usize = 64 * 1024;
+/// The most bytes of a decision or an answer.
+pub(super) const DECISION_CAP: usize = 4 * 1024;
+
+/// A body that was read whole, within its cap.
+#[derive(Debug)]
+pub(super) struct Read {
+    bytes: Bytes,
+}
+
+/// Reads a JSON body of at most `cap` bytes. `optional`: nothing at all means `{}`.
+pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, optional: bool) -> Result<Read, ApiError> {
+    let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", format!("the body may have at most {cap} bytes"));
+    let declared = headers.get("content-length").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
+    if declared.is_some_and(|n| n > cap) {
+        return Err(too_large());
+    }
+    if !is_json(headers) && !(optional && !headers.contains_key(CONTENT_TYPE)) {
+        let detail = "the body must be JSON: send Content-Type: application/json";
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail));
+    }
+    let bytes = to_bytes(body, cap).await.map_err(|_| too_large())?;
+    let bytes = if bytes.is_empty() && optional { Bytes::from_static(b"{}") } else { bytes };
+    Ok(Read { bytes })
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()) else { return false };
+    let kind = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "application/json" || kind == "application/merge-patch+json"
+}
+
+impl Read {
+    /// The body as `T`: 400 where it is not JSON, 422 with a pointer where it is not this JSON.
+    pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        let mut json = serde_json::Deserializer::from_slice(&self.bytes);
+        let parsed = serde_path_to_error::deserialize(&mut json);
+        match parsed {
+            Ok(value) => match json.end() {
+                Ok(()) => Ok(value),
+                Err(error) => Err(not_json(&error)),
+            },
+            Err(error) if error.inner().classify() == serde_json::error::Category::Data && is_valid(&self.bytes) => {
+                Err(ApiError::invalid(pointer(error.path()), error.inner().to_string()))
+            }
+            Err(error) => Err(not_json(error.inner())),
+        }
+    }
+
+    /// Hex SHA-256: what makes a repeat of a key the same request.
+    pub(super) fn hash(&self) -> String {
+        hex(&Sha256::digest(&self.bytes))
+    }
+}
+
+fn is_valid(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+fn not_json(error: &serde_json::Error) -> ApiError {
+    ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", format!("the body is not valid JSON: {error}"))
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    path.iter().fold(String::new(), |mut pointer, segment| {
+        pointer.push('/');
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&index.to_string()),
+            Segment::Map { key } => pointer.push_str(&key.replace('~', "~0").replace('/', "~1")),
+            Segment::Enum { variant } => pointer.push_str(variant),
+            Segment::Unknown => pointer.push('?'),
+        }
+        pointer
+    })
+}
+
+/// A JSON answer.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_string(value) {
+        Ok(text) => raw_json(status, text),
+        Err(error) => ApiError::unavailable("the answer could not be written", error.to_string()).into_response(),
+    }
+}
+
+/// JSON text as an answer.
+pub(super) fn raw_json(status: StatusCode, text: String) -> Response {
+    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+/// The `Idempotency-Key`, 1 to 255 printable ASCII characters.
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
+    let mut values = headers.get_all("idempotency-key").iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let printable = |b: &u8| (0x20..0x7f).contains(b);
+    let key = value.as_bytes();
+    if values.next().is_some() || key.is_empty() || key.len() > 255 || !key.iter().all(printable) {
+        return Err(ApiError::invalid("Idempotency-Key", "send it once, with 1 to 255 printable ASCII characters"));
+    }
+    Ok(Some(String::from_utf8_lossy(key).into_owned()))
+}
+
+/// Whether the caller asks for the event stream: one `Accept` line names `text/event-stream` and does not name JSON with the same weight.
+pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
+    headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok()).any(|line| {
+        let weight = |kind: &str| {
+            line.split(',')
+                .filter_map(|range| {
+                    let mut parts = range.split(';').map(str::trim);
+                    let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(kind));
+                    let q = parts.find_map(|p| p.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse::<f32>().ok());
+                    named.then_some(q).flatten()
+                })
+                .fold(0.0, f32::max)
+        };
+        weight("text/event-stream") > weight("application/json")
+    })
+}
+
+/// `Prefer: wait=N`, clamped to 1..120 seconds.
+pub(super) fn prefer_wait(headers: &HeaderMap) -> Option<u64> {
+    let lines = headers.get_all("prefer").iter().filter_map(|v| v.to_str().ok());
+    let mut preferences = lines.flat_map(|line| line.split([',', ';']));
+    let wait = preferences.find_map(|p| p.trim().strip_prefix("wait").and_then(|rest| rest.trim_start().strip_prefix('=')))?;
+    wait.trim().trim_matches('"').parse::<u64>().ok().map(|n| n.clamp(1, 120))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+    use axum::http::header::ACCEPT;
+
+    use super::{prefer_wait, wants_stream};
+
+    fn accepts(lines: &[&str]) -> bool {
+        let mut headers = HeaderMap::new();
+        lines.iter().for_each(|line| drop(headers.append(ACCEPT, line.parse().unwrap())));
+        wants_stream(&headers)
+    }
+
+    #[test]
+    fn the_stream_goes_to_who_prefers_it() {
+        assert!(accepts(&["text/event-stream"]));
+        assert!(accepts(&["text/event-stream, */*"]));
+        assert!(accepts(&["text/event-stream, application/json;q=0.9"]));
+        assert!(accepts(&["text/event-stream, application/json", "text/event-stream"]));
+        assert!(!accepts(&[]));
+        assert!(!accepts(&["*/*"]));
+        assert!(!accepts(&["text/event-stream, application/json, */*"]));
+        assert!(!accepts(&["application/json, text/event-stream;q=0.5"]));
+        assert!(!accepts(&["text/event-stream;q=0"]));
+    }
+
+    #[test]
+    fn a_wait_is_clamped() {
+        let wait = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("prefer", value.parse().unwrap());
+            prefer_wait(&headers)
+        };
+        assert_eq!(wait("wait=10"), Some(10));
+        assert_eq!(wait("respond-async, wait=500"), Some(120));
+        assert_eq!(wait("wait=0"), Some(1));
+        assert_eq!(wait("wait=x"), None);
+        assert_eq!(wait("respond-async"), None);
+    }
+}

@@ -1,0 +1,108 @@
+//! Approvals: the operator's inbox, one session's, and the decision.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Page, waits};
+use crate::domain::overview::approval_view;
+use crate::domain::pending::{ApprovalView, Decision, ItemKind};
+use crate::domain::{Principal, SessionId};
+use crate::http::Gateway;
+use crate::http::body::{self, DECISION_CAP};
+use crate::http::error::ApiError;
+use crate::session::command::Resolution;
+use crate::store::ApprovalFilter;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ApprovalsQuery {
+    status: Option<String>,
+    #[serde(flatten)]
+    page: Page,
+}
+
+/// `GET /v1/approvals`
+pub(crate) async fn all(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Query(query): Query<ApprovalsQuery>,
+) -> Result<Response, ApiError> {
+    list(&gateway, &caller, None, query).await
+}
+
+/// `GET /v1/sessions/{id}/approvals`
+pub(crate) async fn of_session(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    Query(query): Query<ApprovalsQuery>,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    list(&gateway, &caller, Some(session.id().clone()), query).await
+}
+
+async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>, query: ApprovalsQuery) -> Result<Response, ApiError> {
+    const STATUS: [&str; 5] = ["pending", "decided", "expired", "cancelled", "unavailable"];
+    if query.status.as_deref().is_some_and(|s| !STATUS.contains(&s)) {
+        return Err(ApiError::invalid("status", format!("one of {}", STATUS.join(", "))));
+    }
+    let limit = query.page.limit()?;
+    let filter = ApprovalFilter {
+        tenant: caller.tenant.clone(),
+        owner: (!caller.scopes.admin).then(|| caller.name.clone()),
+        session,
+        status: query.status,
+        after: query.page.after,
+        limit: limit + 1,
+    };
+    let mut found = gateway.sessions.settings().store.approvals(filter).await?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let rows: Vec<ApprovalView> = found.iter().filter_map(|(session, item)| approval_view(session, item)).collect();
+    let mut page = json!({ "data": rows });
+    if let Some(last) = rows.last().filter(|_| more) {
+        page["next_cursor"] = json!(last.approval_id);
+    }
+    Ok(body::json(StatusCode::OK, &page))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    decision: Decision,
+    note: Option<String>,
+    digest: Option<String>,
+}
+
+/// `POST /v1/sessions/{id}/approvals/{aid}`: checked in the order 401, 404 session, 403, 422, 404, 410, 409, 200.
+pub(crate) async fn decide(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path((id, approval_id)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let item = waits::find(&gateway, session.id(), &approval_id).await?;
+    let tool = item.as_ref().and_then(|item| match &item.kind {
+        ItemKind::Approval(a) => Some(a.tool.clone()),
+        ItemKind::Question(_) | ItemKind::ClientCall(_) => None,
+    });
+    if !caller.may_decide(tool.as_deref().is_some_and(|tool| gateway.has_effects(tool))) {
+        return Err(ApiError::local_key_required("deciding on a tool with effects"));
+    }
+    let decide: Decide = body::read(&headers, body, DECISION_CAP, false).await?.parse()?;
+    if !decide.decision.allows() && decide.decision != Decision::Deny {
+        let detail = format!("{:?} is an outcome, not a decision: use allow_once, allow_session or deny", decide.decision.as_str());
+        return Err(ApiError::invalid("/decision", detail));
+    }
+    let Some(item) = item.filter(|_| tool.is_some()) else { return Err(ApiError::not_found("there is no such approval")) };
+    let answer = Resolution::Decision { decision: decide.decision, note: decide.note, digest: decide.digest };
+    let item = waits::resolve(&gateway, &caller, &session, item, answer).await?;
+    let view = approval_view(session.id(), &item).ok_or_else(|| ApiError::not_found("there is no such approval"))?;
+    Ok(body::json(StatusCode::OK, &view))
+}

@@ -1,0 +1,85 @@
+//! `GET /v1/sessions/{id}/events`: the feed.
+//!
+//! Trouble never answers 5xx here: a browser's `EventSource` gives up for ever on anything but 200, so it gets 200, when to come back, and
+//! the end.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::domain::{Cursor, Principal};
+use crate::http::error::ApiError;
+use crate::http::sse::{self, Source};
+use crate::http::{Gateway, view_for};
+use crate::session::reader::Filter;
+use crate::session::{Lease, Reader};
+
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct FeedQuery {
+    after: Option<String>,
+    types: Option<String>,
+    view: Option<String>,
+}
+
+/// Where a reader wants to begin.
+enum Start {
+    /// With all that is durable behind it; live text of the open attempt from its first delta.
+    Head,
+    At(Cursor),
+    Malformed,
+}
+
+/// `Last-Event-ID` wins over `?after=`; neither is the beginning.
+pub(crate) async fn feed(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    Query(query): Query<FeedQuery>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let view = view_for(&caller, query.view.as_deref())?;
+    let session = match gateway.session_to_read(&caller, &id).await {
+        Ok(session) => session,
+        Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
+        Err(error) => return Err(error),
+    };
+    let last = headers.get("last-event-id").map(|v| v.to_str().unwrap_or("?"));
+    let start = start(last.filter(|id| !id.is_empty()).or(query.after.as_deref()));
+    let types = query.types.map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
+    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller) };
+    Ok(sse::feed(&gateway, source(session, filter, &start)))
+}
+
+fn start(text: Option<&str>) -> Start {
+    match text {
+        None => Start::At(Cursor::default()),
+        Some("head") => Start::Head,
+        Some(text) => text.parse().map_or(Start::Malformed, Start::At),
+    }
+}
+
+fn source(lease: Lease, filter: Filter, start: &Start) -> Source {
+    let feed = lease.feed().clone();
+    let mut opening = String::new();
+    sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
+    let head = || Cursor { seq: feed.overview().map_or(0, |o| o.head), n: 0 };
+    let reader = match start {
+        Start::Head => Reader::new(feed.clone(), filter.clone(), head()).map_err(|_| "ahead"),
+        Start::At(cursor) => Reader::new(feed.clone(), filter.clone(), *cursor).map_err(|_| "ahead"),
+        Start::Malformed => Err("malformed"),
+    };
+    if let (Start::Head, Ok(reader)) = (start, &reader) {
+        sse::id_only(&mut opening, reader.cursor());
+    }
+    let reader = reader.unwrap_or_else(|reason| {
+        sse::frame(&mut opening, "reset", None, &json!({"reason": reason, "from_seq": 1}).to_string());
+        Reader::from_start(feed.clone(), filter)
+    });
+    Source { lease, reader, opening }
+}

@@ -1,0 +1,306 @@
+//! Messages: posted with one of three answers, read back, taken back.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use async_stream::stream;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::Stream;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Page, sessions, transcript};
+use crate::domain::event::input::{Mode, Trust};
+use crate::domain::event::turn::Done;
+use crate::domain::{Cursor, MessageId, Principal};
+use crate::http::body::{self, MESSAGE_CAP};
+use crate::http::error::ApiError;
+use crate::http::sse::{self, Beat, Next};
+use crate::http::{Gateway, view_for};
+use crate::session::command::{IntakeKey, Post};
+use crate::session::follow::{Fate, Follow};
+use crate::session::reader::{Filter, Pulled};
+use crate::session::{Item, Lease, Posted, Reader, SessionError};
+use crate::store::StoreError;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message {
+    text: String,
+    #[serde(default)]
+    attachments: Vec<serde_json::Value>,
+    mode: Option<Mode>,
+    model: Option<String>,
+    instructions: Option<String>,
+}
+
+/// `POST /v1/sessions/{id}/messages`: 202, or the turn as a stream, or its end.
+pub(crate) async fn post(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session_to_read(&caller, &id).await?;
+    if session.feed().overview().is_some_and(|o| o.channel == "cli") && !caller.scopes.cli {
+        return Err(ApiError::local_key_required("posting to a cli session"));
+    }
+    let key = body::idempotency_key(&headers)?;
+    let read = body::read(&headers, body, MESSAGE_CAP, false).await?;
+    let message = checked(read.parse()?)?;
+    let key = key.map(|external_id| IntakeKey {
+        tenant: caller.tenant.clone(),
+        scope: sessions::scope(&caller, uri.path()),
+        external_id,
+        body_hash: read.hash(),
+    });
+    let posted = accept(&gateway, &caller, &session, message, key).await?;
+    let replayed = posted.replayed;
+    let mut response = if body::wants_stream(&headers) {
+        stream_turn(&gateway, &caller, session, posted)?
+    } else if let Some(wait) = body::prefer_wait(&headers) {
+        wait_turn(&session, &posted, wait).await?
+    } else {
+        accepted(&session, &posted)
+    };
+    if replayed {
+        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+fn checked(message: Message) -> Result<Message, ApiError> {
+    if message.text.trim().is_empty() {
+        return Err(ApiError::invalid("/text", "a message must say something"));
+    }
+    if !message.attachments.is_empty() {
+        return Err(ApiError::invalid("/attachments", "this build takes no attachments"));
+    }
+    Ok(message)
+}
+
+/// Puts the message into the session, once however often its key comes.
+async fn accept(
+    gateway: &Gateway,
+    caller: &Principal,
+    session: &Lease,
+    message: Message,
+    key: Option<IntakeKey>,
+) -> Result<Posted, ApiError> {
+    let body_hash = key.as_ref().map(|k| k.body_hash.clone());
+    let same = |posted: Posted| match &posted.body_hash {
+        Some(hash) if Some(hash) != body_hash.as_ref() => {
+            Err(ApiError::conflict("idempotency_conflict", "this Idempotency-Key was used with another body"))
+        }
+        Some(_) | None => Ok(posted),
+    };
+    if let Some(posted) = known(gateway, key.as_ref()).await? {
+        return same(posted);
+    }
+    let post = Post {
+        text: message.text,
+        mode: message.mode,
+        model: message.model,
+        instructions: message.instructions,
+        author: caller.name.clone(),
+        trust: Trust::User,
+        key: key.clone(),
+    };
+    match gateway.sessions.post(session, post).await {
+        Ok(posted) => same(posted),
+        // another process of this key's may have been first while the append was under way: then the index has it
+        Err(SessionError::Unavailable(why)) => match known(gateway, key.as_ref()).await? {
+            Some(posted) => same(posted),
+            None => Err(SessionError::Unavailable(why).into()),
+        },
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn known(gateway: &Gateway, key: Option<&IntakeKey>) -> Result<Option<Posted>, ApiError> {
+    let Some(key) = key else { return Ok(None) };
+    let row = gateway.sessions.settings().store.intake(&key.tenant, &key.scope, &key.external_id).await?;
+    Ok(row.and_then(|row| {
+        let (seq, body_hash) = (row.seq, Some(row.body_hash));
+        row.message_id.map(|message_id| Posted { message_id, seq, replayed: true, body_hash })
+    }))
+}
+
+fn accepted(session: &Lease, posted: &Posted) -> Response {
+    let answer = json!({"message_id": posted.message_id, "session_id": session.id(), "seq": posted.seq, "status": "queued"});
+    body::json(StatusCode::ACCEPTED, &answer)
+}
+
+/// The end of the turn that claims the message, if it comes in time.
+async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
+    let applied = [(HeaderName::from_static("preference-applied"), HeaderValue::from_str(&format!("wait={seconds}")))];
+    let [(name, value)] = applied;
+    let ended = tokio::time::timeout(Duration::from_secs(seconds), ended(session, posted)).await;
+    let mut response = match ended {
+        Ok(Ok(Ended::Turn(turn, done))) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
+        Ok(Ok(Ended::Removed)) => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ok(Ok(Ended::Not)) | Err(_) => accepted(session, posted),
+        Ok(Err(error)) => return Err(error.into()),
+    };
+    if let Ok(value) = value {
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
+}
+
+enum Ended {
+    Turn(u32, Box<Done>),
+    Removed,
+    /// The session stopped first.
+    Not,
+}
+
+async fn ended(session: &Lease, posted: &Posted) -> Result<Ended, StoreError> {
+    let Some(mut follow) = Follow::new(session.feed(), posted.message_id.clone(), posted.seq) else { return Ok(Ended::Not) };
+    match follow.fate().await? {
+        Fate::Removed { .. } => Ok(Ended::Removed),
+        Fate::Closing(_) => Ok(Ended::Not),
+        Fate::Claimed { turn, .. } => Ok(follow.done(turn).await?.map_or(Ended::Not, |done| Ended::Turn(turn, Box::new(done)))),
+    }
+}
+
+fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
+    json!({
+        "message_id": message_id,
+        "turn": turn,
+        "answer": done.answer,
+        "reason": done.reason,
+        "usage": done.usage,
+        "tool_calls": done.tool_calls,
+    })
+}
+
+/// The message and then its turn, as they happen: from the record that claims it to its `done`.
+fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted) -> Result<Response, ApiError> {
+    let feed = session.feed().clone();
+    let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
+    let mut opening = String::new();
+    sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
+    let gone = || SessionError::Unavailable("the message is not in the ledger".into());
+    let before = Cursor { seq: posted.seq - 1, n: 0 };
+    let reader = Reader::new(feed.clone(), filter.clone(), before).map_err(|_| gone())?;
+    let follow = Follow::new(&feed, posted.message_id, posted.seq).ok_or_else(gone)?;
+    let turn = TurnStream { session, reader, follow, filter, beat: Beat::new(gateway) };
+    Ok(sse::respond(turn.frames(opening)))
+}
+
+/// One message's turn as a stream.
+struct TurnStream {
+    /// Keeps the session's feed.
+    session: Lease,
+    reader: Reader,
+    follow: Follow,
+    filter: Filter,
+    beat: Beat,
+}
+
+impl TurnStream {
+    fn frames(mut self, opening: String) -> impl Stream<Item = Result<Bytes, Infallible>> + Send + 'static {
+        stream! {
+            let mut out = opening;
+            if let Ok(queued) = self.reader.pull_one().await {
+                out.push_str(&sse::items(&queued));
+            }
+            yield Ok(Bytes::from(out));
+            let claim = loop {
+                match self.beat.beside(self.follow.fate()).await {
+                    Next::Got(fate) => break fate,
+                    Next::Beat(frame) => yield Ok(frame),
+                    Next::Ended(frame) => {
+                        yield Ok(frame);
+                        return;
+                    }
+                }
+            };
+            let from = match claim {
+                Fate::Closing(why) => {
+                    yield Ok(sse::ended(why));
+                    return;
+                }
+                Fate::Claimed { seq, .. } | Fate::Removed { seq } => Cursor { seq: seq - 1, n: 0 },
+            };
+            let Ok(mut reader) = Reader::new(self.session.feed().clone(), self.filter.clone(), from) else { return };
+            let Fate::Claimed { turn, .. } = claim else {
+                if let Ok(removed) = reader.pull_one().await {
+                    yield Ok(Bytes::from(sse::items(&removed)));
+                }
+                return;
+            };
+            reader.only_turn(turn);
+            loop {
+                match self.beat.beside(reader.pull()).await {
+                    Next::Got(Pulled::Items(pulled)) => {
+                        let over = pulled.iter().any(is_done);
+                        yield Ok(Bytes::from(sse::items(&pulled)));
+                        if over {
+                            return;
+                        }
+                    }
+                    Next::Got(Pulled::Closing(why)) => {
+                        yield Ok(sse::ended(why));
+                        return;
+                    }
+                    Next::Beat(frame) => yield Ok(frame),
+                    Next::Ended(frame) => {
+                        yield Ok(frame);
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_done(item: &Item) -> bool {
+    match item {
+        Item::Event { event, .. } => event.as_str() == "done",
+        Item::Passing { .. } => false,
+    }
+}
+
+/// `GET /v1/sessions/{id}/messages`: the transcript.
+pub(crate) async fn transcript(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let (after, limit) = (page.after_seq()?, page.limit()?);
+    let (records, head) = gateway.sessions.settings().store.transcript(session.id(), 0).await?;
+    let rows = transcript::rows(&records).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;
+    Ok(body::json(StatusCode::OK, &transcript::page(rows, head, after, limit)))
+}
+
+/// `DELETE /v1/sessions/{id}/messages/{mid}`: takes back what no turn has claimed.
+pub(crate) async fn take_back(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path((id, message_id)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    match gateway.sessions.take_back(&session, message_id.as_str().into(), caller.name.clone()).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(SessionError::NotQueued) => {
+            let (records, _) = gateway.sessions.settings().store.transcript(session.id(), 0).await?;
+            let claimed = transcript::rows(&records).is_ok_and(|rows| rows.iter().any(|r| r.is_input(&message_id)));
+            match claimed {
+                true => Err(ApiError::conflict("already_claimed", "a turn has claimed this message")),
+                false => Err(ApiError::not_found("there is no such message in the inbox")),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,275 @@
+//! Sessions: made, listed, shown, changed, cancelled, erased.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hmac::{Hmac, KeyInit, Mac};
+use serde::Deserialize;
+use serde_json::json;
+use sha2::Sha256;
+
+use super::Page;
+use crate::domain::args::hex;
+use crate::domain::event::session::{Metadata, Session, SessionCreated, SessionUpdated};
+use crate::domain::overview::{SessionObject, Status};
+use crate::domain::{AgentEvent, Overview, Principal, Record, SessionId};
+use crate::http::Gateway;
+use crate::http::body::{self, MESSAGE_CAP};
+use crate::http::error::ApiError;
+use crate::session::SessionError;
+use crate::session::command::merge_metadata;
+use crate::store::{IntakeRow, SessionFilter};
+
+/// The path that keys of creations are scoped to.
+const PATH: &str = "/v1/sessions";
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    channel: Option<String>,
+    agent: Option<String>,
+    title: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+/// `POST /v1/sessions`
+pub(crate) async fn create(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let key = body::idempotency_key(&headers)?;
+    let read = body::read(&headers, body, MESSAGE_CAP, true).await?;
+    let created = checked(&gateway, &caller, read.parse()?)?;
+    let Some(key) = key else {
+        let id = SessionId::from_uuid(gateway.sessions.settings().ids.uuid());
+        let overview = gateway.sessions.create(&id, created, None).await?;
+        return Ok(body::json(StatusCode::CREATED, &overview.object()));
+    };
+    let row = intake_row(&gateway, &caller, key, read.hash());
+    if let Some(found) = known(&gateway, &row).await? {
+        return Ok(found);
+    }
+    match gateway.sessions.create(&row.session.clone(), created, Some(row.clone())).await {
+        Ok(overview) => Ok(body::json(StatusCode::CREATED, &overview.object())),
+        // the same key came twice at once: the first has made it by now
+        Err(SessionError::Exists) => {
+            known(&gateway, &row).await?.ok_or_else(|| ApiError::conflict("conflict", "the session exists already"))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<SessionCreated, ApiError> {
+    let channel = create.channel.unwrap_or_else(|| "api".into());
+    if gateway.sessions.settings().setup.profile(&channel).is_none() {
+        return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on")));
+    }
+    if channel == "cli" && !caller.scopes.cli {
+        return Err(ApiError::local_key_required("a cli session"));
+    }
+    let agent = create.agent.unwrap_or_else(|| "default".into());
+    if !gateway.agents.contains(&agent) {
+        return Err(ApiError::invalid("/agent", format!("there is no agent {agent:?}")));
+    }
+    Ok(SessionCreated {
+        channel,
+        agent,
+        tenant: caller.tenant.clone(),
+        principal: caller.name.clone(),
+        parent: None,
+        title: create.title.filter(|t| !t.is_empty()),
+        metadata: create.metadata.unwrap_or_default(),
+    })
+}
+
+/// The row of a keyed creation. Its session's id derives from who asked and the key, so that a repeat finds the same session.
+fn intake_row(gateway: &Gateway, caller: &Principal, key: String, body_hash: String) -> IntakeRow {
+    let settings = gateway.sessions.settings();
+    IntakeRow {
+        tenant: caller.tenant.clone(),
+        scope: scope(caller, PATH),
+        session: derived_id(&settings.store.secret(), &[&caller.tenant, &caller.name, &key]),
+        external_id: key,
+        message_id: None,
+        seq: 1,
+        body_hash,
+        at: settings.clock.now(),
+    }
+}
+
+/// What a key is unique within.
+pub(super) fn scope(caller: &Principal, path: &str) -> String {
+    format!("{}\n{path}", caller.name)
+}
+
+/// An id by keyed hash. Each part is preceded by its length, so that no two lists of parts read the same.
+fn derived_id(secret: &[u8; 32], parts: &[&str]) -> SessionId {
+    // a key of any length is taken
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return SessionId::from("") };
+    for part in parts {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
+    }
+    SessionId::from(format!("ses_{}", &hex(&mac.finalize().into_bytes())[..32]))
+}
+
+/// The first answer to this key again, if there was one.
+async fn known(gateway: &Gateway, row: &IntakeRow) -> Result<Option<Response>, ApiError> {
+    let store = &gateway.sessions.settings().store;
+    let Some(found) = store.intake(&row.tenant, &row.scope, &row.external_id).await? else { return Ok(None) };
+    if found.body_hash != row.body_hash {
+        return Err(ApiError::conflict("idempotency_conflict", "this Idempotency-Key was used with another body"));
+    }
+    let first = store.read(&found.session, 0, 1).await?.pop();
+    let object = first.and_then(|r| Record::from_json(&r.json).ok()).and_then(|record| as_created(&found.session, &record));
+    let Some(object) = object else { return Err(ApiError::not_found("the session that this key made was deleted")) };
+    Ok(Some(([("idempotency-replayed", "true")], body::json(StatusCode::CREATED, &object)).into_response()))
+}
+
+/// The session as its first record made it.
+fn as_created(id: &SessionId, record: &Record) -> Option<SessionObject> {
+    let AgentEvent::Session(Session::SessionCreated(created)) = &record.event else { return None };
+    Some(SessionObject {
+        id: id.clone(),
+        channel: created.channel.clone(),
+        agent: created.agent.clone(),
+        title: created.title.clone(),
+        metadata: created.metadata.clone(),
+        status: Status::Idle,
+        turn: None,
+        head: 1,
+        queued: 0,
+        created_at: record.head.at,
+        updated_at: record.head.at,
+    })
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ListQuery {
+    channel: Option<String>,
+    #[serde(flatten)]
+    page: Page,
+}
+
+/// `GET /v1/sessions`: newest first.
+pub(crate) async fn list(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Query(query): Query<ListQuery>,
+) -> Result<Response, ApiError> {
+    let limit = query.page.limit()?;
+    let filter = SessionFilter {
+        tenant: caller.tenant.clone(),
+        owner: (!caller.scopes.admin).then(|| caller.name.clone()),
+        channel: query.channel,
+        after: query.page.after.as_deref().map(SessionId::from),
+        limit: limit + 1,
+    };
+    let mut rows = gateway.sessions.settings().store.sessions(filter).await?;
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let mut page = json!({ "data": rows.iter().map(Overview::object).collect::<Vec<_>>() });
+    if let Some(last) = rows.last().filter(|_| more) {
+        page["next_cursor"] = json!(last.id);
+    }
+    Ok(body::json(StatusCode::OK, &page))
+}
+
+/// `GET /v1/sessions/{id}`
+pub(crate) async fn show(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let overview = session.feed().overview().ok_or_else(|| ApiError::not_found("there is no such session"))?;
+    Ok(body::json(StatusCode::OK, &overview.object()))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    #[serde(default, deserialize_with = "present")]
+    title: Option<Option<String>>,
+    #[serde(default, deserialize_with = "present")]
+    metadata: Option<Option<Metadata>>,
+}
+
+/// Tells a `null` from a field that is not there.
+fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// `PATCH /v1/sessions/{id}`: a merge-patch of title and metadata.
+pub(crate) async fn change(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let patch: Change = body::read(&headers, body, MESSAGE_CAP, false).await?.parse()?;
+    let current = session.feed().overview().map(|o| o.metadata.clone()).unwrap_or_default();
+    let change = SessionUpdated {
+        title: patch.title.map(Option::unwrap_or_default),
+        metadata: patch.metadata.map(|patch| patch.map_or_else(Metadata::new, |patch| merge_metadata(&current, &patch))),
+    };
+    let overview = gateway.sessions.update(&session, change).await?;
+    Ok(body::json(StatusCode::OK, &overview.object()))
+}
+
+/// `DELETE /v1/sessions/{id}`
+pub(crate) async fn erase(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    gateway.sessions.delete(session.id()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Cancel {
+    #[serde(default)]
+    keep_queue: bool,
+}
+
+/// `POST /v1/sessions/{id}/cancel`
+pub(crate) async fn cancel(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, true).await?.parse()?;
+    let cancelled = gateway.sessions.cancel(&session, cancel.keep_queue, caller.name).await?;
+    let mut answer = json!({ "removed": cancelled.removed });
+    if let Some(turn) = cancelled.turn {
+        answer["turn"] = turn.into();
+    }
+    Ok(body::json(StatusCode::OK, &answer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::derived_id;
+
+    #[test]
+    fn parts_that_join_alike_give_other_ids() {
+        let id = |parts: &[&str]| derived_id(&[7; 32], parts);
+        assert_ne!(id(&["a:b", "c"]), id(&["a", "b:c"]));
+        assert_ne!(id(&["ab", "c"]), id(&["a", "bc"]));
+        assert_ne!(id(&["A"]), id(&["a"]));
+        assert_ne!(id(&["a", ""]), id(&["a"]));
+        assert_eq!(id(&["a", "b"]), id(&["a", "b"]));
+    }
+}

@@ -1,0 +1,107 @@
+//! Answers to what waits: questions and client calls here, approvals beside it, all by one way.
+
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Deserialize;
+
+use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView, check_answers};
+use crate::domain::{Principal, SessionId};
+use crate::http::Gateway;
+use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP};
+use crate::http::error::ApiError;
+use crate::session::Lease;
+use crate::session::command::{Resolution, Resolved, standing};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answers {
+    answers: Option<Vec<Answer>>,
+    #[serde(default)]
+    declined: bool,
+}
+
+/// `POST /v1/sessions/{id}/questions/{qid}`
+pub(crate) async fn answer_question(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path((id, question_id)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let given: Answers = body::read(&headers, body, DECISION_CAP, false).await?.parse()?;
+    let answers = match (given.answers, given.declined) {
+        (Some(answers), false) => Some(answers),
+        (None, true) => None,
+        _ => return Err(ApiError::invalid("/answers", "give answers, or declined: true")),
+    };
+    let missing = || ApiError::not_found("there is no such question");
+    let item = find(&gateway, session.id(), &question_id).await?.ok_or_else(missing)?;
+    let ItemKind::Question(asked) = item.kind.clone() else { return Err(missing()) };
+    if let Some(Err((pointer, detail))) = answers.as_ref().map(|a| check_answers(&asked.questions, a)) {
+        return Err(ApiError::invalid(pointer, detail));
+    }
+    let item = resolve(&gateway, &caller, &session, item, Resolution::Answers(answers)).await?;
+    Ok(body::json(StatusCode::OK, &QuestionView::new(session.id(), &item, &asked)))
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    content: String,
+}
+
+/// `POST /v1/sessions/{id}/client_calls/{tool_call_id}`
+pub(crate) async fn answer_client_call(
+    State(gateway): State<Gateway>,
+    Extension(caller): Extension<Principal>,
+    Path((id, tool_call_id)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id).await?;
+    let given: Content = body::read(&headers, body, MESSAGE_CAP, false).await?.parse()?;
+    let missing = || ApiError::not_found("there is no such call");
+    let item = find(&gateway, session.id(), &tool_call_id).await?.ok_or_else(missing)?;
+    let ItemKind::ClientCall(call) = item.kind.clone() else { return Err(missing()) };
+    let item = resolve(&gateway, &caller, &session, item, Resolution::Content(given.content)).await?;
+    Ok(body::json(StatusCode::OK, &ClientCallView::new(session.id(), &item, &call)))
+}
+
+/// The wait of that id, open or closed.
+pub(super) async fn find(gateway: &Gateway, session: &SessionId, id: &str) -> Result<Option<Item>, ApiError> {
+    Ok(gateway.sessions.settings().store.item(session, id).await?)
+}
+
+/// Has the session take the answer; one that its memory does not know any more is judged by the index.
+pub(super) async fn resolve(
+    gateway: &Gateway,
+    caller: &Principal,
+    session: &Lease,
+    item: Item,
+    answer: Resolution,
+) -> Result<Item, ApiError> {
+    let resolved = match item.outcome {
+        Some(_) => standing(item, &answer),
+        None => match gateway.sessions.resolve(session, item.id().to_owned(), answer.clone(), caller.name.clone()).await? {
+            Resolved::Unknown => match find(gateway, session.id(), item.id()).await? {
+                Some(closed) if closed.outcome.is_some() => standing(closed, &answer),
+                _ => Resolved::Unknown,
+            },
+            resolved => resolved,
+        },
+    };
+    match resolved {
+        Resolved::Stands(item) => Ok(item),
+        Resolved::Conflict(_) => Err(ApiError::conflict("already_decided", "another answer was given before")),
+        Resolved::DigestMismatch(_) => {
+            Err(ApiError::conflict("digest_mismatch", "the digest is not the one of the call that waits: read it again"))
+        }
+        Resolved::Gone(item) => Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status()))),
+        Resolved::Invalid(why) => Err(ApiError::invalid("/decision", why)),
+        Resolved::Unknown => Err(ApiError::not_found("nothing of that id waits here")),
+    }
+}

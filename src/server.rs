@@ -1,0 +1,82 @@
+//! The listener: accepts, serves, and stops in order.
+//!
+//! On stop: no new connections, readers are told and end by themselves, turns get their drain time, the store is flushed. A connection that
+//! does not end in time is dropped; nothing is lost with it.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+use tracing::{debug, info, warn};
+
+use crate::app::App;
+
+/// How long a client may take to send a request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long connections get to end once everything else has.
+const LAST_BYTES: Duration = Duration::from_secs(2);
+/// A pause after a failed accept, so that a full file table does not burn a core.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Serves until `shutdown` resolves, then stops in order.
+///
+/// # Errors
+/// When the store cannot be flushed.
+pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
+    app.sessions.start();
+    let (graceful, connections) = (GracefulShutdown::new(), TaskTracker::new());
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! { biased;
+            () = &mut shutdown => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => serve(stream, peer, app.router.clone(), &graceful, &connections),
+                Err(error) => {
+                    warn!(%error, "a connection was not accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    info!("stopping: no new input, readers are told to come back");
+    drop(listener);
+    app.draining.cancel();
+    app.sessions.stop().await;
+    if tokio::time::timeout(LAST_BYTES, graceful.shutdown()).await.is_err() {
+        debug!("connections that did not end are dropped");
+    }
+    app.close().await?;
+    info!("stopped");
+    Ok(())
+}
+
+fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &GracefulShutdown, connections: &TaskTracker) {
+    // small writes are whole events: they must not wait for more
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(%error, "TCP_NODELAY was not set");
+    }
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(peer));
+        router.clone().oneshot(request.map(Body::new))
+    });
+    let connection =
+        http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).serve_connection(TokioIo::new(stream), service);
+    let watched = graceful.watch(connection);
+    connections.spawn(async move {
+        if let Err(error) = watched.await {
+            // clients go away all the time
+            debug!(%error, "a connection ended early");
+        }
+    });
+}

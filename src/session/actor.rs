@@ -1,0 +1,329 @@
+//! The actor: one task per active session, and the only writer of its ledger.
+//!
+//! One select loop. No branch's handler awaits, and the turn's stream is polled nowhere else, also while cancelling and stopping: a turn
+//! that asks its session something is answered by the loop that polls it. Branches that are always ready stand behind those that must not
+//! starve, and nothing that makes records goes on while an append that must not wait could begin.
+
+use std::future::ready;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::{FutureExt, Stream, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::command::{Control, Input, SessionError};
+use super::feed::Closing;
+use super::ledger::{Ledger, LedgerError};
+use super::registry::{Entry, Shared};
+use super::repair;
+use crate::agent::Output;
+use crate::domain::event::turn::ContinueCause;
+use crate::domain::state::FOLD_VERSION;
+use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
+use crate::store::{Appended, Position, Snapshot, StoreError};
+
+mod input;
+mod port;
+mod turns;
+mod waits;
+
+use port::PortCall;
+use turns::Running;
+
+/// Records of one read while the ledger is folded.
+const PAGE: usize = 1_000;
+/// A snapshot is due after this many records.
+const SNAPSHOT_EVERY: Seq = 1_000;
+
+type TurnStream = Pin<Box<dyn Stream<Item = Output> + Send>>;
+
+/// A session that is awake.
+pub(super) struct Actor {
+    // what comes in
+    control: mpsc::Receiver<Box<Control>>,
+    input: mpsc::Receiver<Box<Input>>,
+    stop: CancellationToken,
+    turn: Option<TurnStream>,
+    port: Option<mpsc::Receiver<PortCall>>,
+    // what it holds
+    shared: Arc<Shared>,
+    entry: Arc<Entry>,
+    generation: u64,
+    ledger: Ledger,
+    running: Option<Running>,
+    /// Since a graceful stop was asked for: when it no longer waits.
+    stopping: Option<Instant>,
+    quit: bool,
+    idle_since: Instant,
+    /// Keys that this actor has accepted lately.
+    accepted: input::Accepted,
+    snapshot_at: Seq,
+}
+
+/// How an actor ended.
+#[derive(Debug)]
+pub(super) enum Exit {
+    /// Nothing to do for a while; the slot is free already.
+    Retired,
+    /// The process stops, or the session is deleted.
+    Told,
+    Failed(LedgerError),
+}
+
+/// The inboxes of an actor, its end and the way to it.
+pub(super) struct Inboxes {
+    pub(super) control: mpsc::Receiver<Box<Control>>,
+    pub(super) input: mpsc::Receiver<Box<Input>>,
+    pub(super) generation: u64,
+}
+
+/// Runs a session's actor from the disk to its end.
+pub(super) async fn run(shared: Arc<Shared>, entry: Arc<Entry>, inboxes: Inboxes) {
+    let generation = inboxes.generation;
+    let loaded = {
+        let _permit = shared.loading.acquire().await;
+        load(&shared, &entry).await
+    };
+    let exit = match loaded {
+        Ok((state, position)) => Actor::new(&shared, &entry, inboxes, state, position).run().await,
+        Err(error) => Exit::Failed(error),
+    };
+    match exit {
+        Exit::Retired => {}
+        Exit::Told => entry.vacate(generation),
+        Exit::Failed(error) => {
+            warn!(session = %entry.id, %error, "the session's actor is dropped; the next one reads the disk");
+            entry.feed.close(Closing::Draining);
+            entry.vacate(generation);
+        }
+    }
+    let id = entry.id.clone();
+    drop(entry);
+    shared.forget(&id);
+}
+
+/// The newest snapshot of this build and the tail behind it.
+async fn load(shared: &Shared, entry: &Entry) -> Result<(SessionState, Position), LedgerError> {
+    let store = &shared.settings.store;
+    let Some(loaded) = store.load(&entry.id).await? else { return Ok((SessionState::default(), Position::default())) };
+    let snapshot = loaded.snapshot.filter(|s| s.fold_version == FOLD_VERSION);
+    let mut state: SessionState = snapshot.and_then(|s| serde_json::from_slice(&s.state).ok()).unwrap_or_default();
+    loop {
+        let records = store.read(&entry.id, state.head, PAGE).await?;
+        let count = records.len();
+        for stored in records {
+            state.apply(&Record::from_json(&stored.json)?)?;
+        }
+        if count < PAGE {
+            return Ok((state, loaded.position));
+        }
+    }
+}
+
+impl Actor {
+    fn new(shared: &Arc<Shared>, entry: &Arc<Entry>, inboxes: Inboxes, state: SessionState, position: Position) -> Self {
+        if let Some(overview) = Overview::of(&entry.id, &state) {
+            entry.feed.load(overview);
+        }
+        Self {
+            control: inboxes.control,
+            input: inboxes.input,
+            stop: shared.stop.clone(),
+            turn: None,
+            port: None,
+            shared: shared.clone(),
+            entry: entry.clone(),
+            generation: inboxes.generation,
+            snapshot_at: state.head,
+            ledger: Ledger::new(entry.id.clone(), state, position),
+            running: None,
+            stopping: None,
+            quit: false,
+            idle_since: Instant::now(),
+            accepted: input::Accepted::default(),
+        }
+    }
+
+    async fn run(mut self) -> Exit {
+        if let Err(error) = self.awake() {
+            return Exit::Failed(error);
+        }
+        loop {
+            if let Some(exit) = self.ended() {
+                return exit;
+            }
+            match self.next().await {
+                Ok(()) => {}
+                Err(error) => return Exit::Failed(error),
+            }
+        }
+    }
+
+    /// One event of the loop.
+    async fn next(&mut self) -> Result<(), LedgerError> {
+        let opening = self.running.as_ref().is_some_and(|r| r.opening);
+        let flush_due = self.ledger.must_flush() && !opening;
+        let may_append = self.ledger.has_staged() && !self.ledger.writing();
+        let deadline = self.deadline();
+        tokio::select! { biased;
+            () = self.stop.cancelled(), if self.stopping.is_none() => self.on_stop(),
+            Some(control) = self.control.recv(), if !flush_due => return self.on_control(*control),
+            appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(appended?),
+            Some(call) = recv(&mut self.port) => return self.on_port(call),
+            () = sleep_until(deadline) => return self.on_timer(),
+            Some(input) = self.input.recv(), if !flush_due => return self.on_input(*input),
+            output = poll(&mut self.turn), if !flush_due => return self.on_output(output),
+            () = ready(()), if may_append => self.append(),
+        }
+        Ok(())
+    }
+
+    /// The repair, and whatever waits to be done.
+    fn awake(&mut self) -> Result<(), LedgerError> {
+        let state = &self.ledger.state;
+        let before = state.updated_at < self.shared.started_at;
+        let graceful = before && self.shared.settings.store.stopped_gracefully();
+        let (events, goes_on) = repair::after_restart(state, if graceful { ContinueCause::Stop } else { ContinueCause::Crash });
+        for event in events {
+            self.stage(event)?;
+        }
+        match (self.ledger.state.turn.is_some(), goes_on) {
+            (true, true) => self.resume_turn(),
+            (true, false) => self.interrupt_turn(),
+            (false, _) => self.start_turn(),
+        }
+    }
+
+    fn stage(&mut self, event: impl Into<AgentEvent>) -> Result<Seq, LedgerError> {
+        self.ledger.stage(self.shared.settings.clock.now(), event.into())
+    }
+
+    fn append(&mut self) {
+        let wake_at = wake_at(&self.ledger.state);
+        self.ledger.begin_append(self.shared.settings.store.as_ref(), wake_at);
+    }
+
+    fn on_durable(&mut self, appended: Appended) -> Result<(), LedgerError> {
+        let feed = self.entry.feed.clone();
+        self.ledger.committed(appended, |durable| feed.advance(durable.records, durable.overview))?;
+        let behind = self.ledger.state.head - self.snapshot_at;
+        if behind >= SNAPSHOT_EVERY && self.ledger.is_clean() {
+            self.save_snapshot();
+        }
+        Ok(())
+    }
+
+    /// Saves the fold as of the durable head, off the append path.
+    fn save_snapshot(&mut self) {
+        let (state, store, session) = (self.ledger.state.clone(), self.shared.settings.store.clone(), self.entry.id.clone());
+        self.snapshot_at = state.head;
+        self.shared.tasks.spawn(async move {
+            let through_seq = state.head;
+            let bytes = tokio::task::spawn_blocking(move || serde_json::to_vec(&state)).await;
+            let saved = match bytes {
+                Ok(Ok(state)) => store.save_snapshot(&session, Snapshot { fold_version: FOLD_VERSION, through_seq, state }).await,
+                Ok(Err(error)) => Err(StoreError(error.to_string())),
+                Err(error) => Err(StoreError(error.to_string())),
+            };
+            if let Err(error) = saved {
+                warn!(session = %session, %error, "the snapshot was not saved");
+            }
+        });
+    }
+
+    fn on_stop(&mut self) {
+        self.stopping = Some(Instant::now() + self.shared.settings.drain);
+    }
+
+    fn on_timer(&mut self) -> Result<(), LedgerError> {
+        self.expire()?;
+        if self.stopping.is_some_and(|by| by <= Instant::now()) && self.running.take().is_some() {
+            // the turn stays open in the ledger and goes on after the start
+            info!(session = %self.entry.id, "the turn does not end in time; it goes on after the restart");
+            (self.turn, self.port) = (None, None);
+        }
+        Ok(())
+    }
+
+    /// When the timer is due next: a wait expires, the stop waits no longer, or the session has been idle for long.
+    fn deadline(&self) -> Instant {
+        let now = self.shared.settings.clock.now();
+        let expiry = self.ledger.state.open_items().map(|i| i.expires_at()).min();
+        let expiry = expiry.map(|at| Instant::now() + at.since(now));
+        let stop = self.stopping.filter(|_| self.running.is_some());
+        let idle = self.may_retire().then(|| self.idle_since + self.shared.settings.passivate);
+        let far = Instant::now() + std::time::Duration::from_secs(86_400);
+        [expiry, stop, idle].into_iter().flatten().min().unwrap_or(far)
+    }
+
+    /// Nothing runs but, at most, a wait for a person.
+    fn may_retire(&self) -> bool {
+        let waits = self.running.is_none() || self.ledger.state.waits_for_person();
+        self.ledger.is_clean() && waits
+    }
+
+    fn ended(&mut self) -> Option<Exit> {
+        if self.quit {
+            return Some(Exit::Told);
+        }
+        if !self.may_retire() {
+            self.idle_since = Instant::now();
+            return None;
+        }
+        if self.stopping.is_some() {
+            self.save_snapshot_if_behind();
+            return Some(Exit::Told);
+        }
+        let absent = self.ledger.state.profile.is_none();
+        let long_idle = self.idle_since.elapsed() >= self.shared.settings.passivate;
+        let retires = (absent || long_idle) && self.entry.retire(self.generation, || self.control.is_empty() && self.input.is_empty());
+        if !retires {
+            return None;
+        }
+        self.save_snapshot_if_behind();
+        self.shared.reschedule();
+        Some(Exit::Retired)
+    }
+
+    fn save_snapshot_if_behind(&mut self) {
+        if self.ledger.state.head > self.snapshot_at {
+            self.save_snapshot();
+        }
+    }
+
+    fn session_exists(&self) -> Result<(), SessionError> {
+        match (&self.ledger.state.profile, self.stopping) {
+            (None, _) => Err(SessionError::NotFound),
+            (Some(_), Some(_)) => Err(SessionError::Stopping),
+            (Some(_), None) => Ok(()),
+        }
+    }
+}
+
+/// When the session is to be activated though nobody asks: now for work, later for a wait that expires.
+fn wake_at(state: &SessionState) -> Option<Timestamp> {
+    let work = state.turn.is_some() || !state.inbox.is_empty();
+    match state.open_items().map(|i| i.expires_at()).min() {
+        Some(expiry) => Some(expiry),
+        None => work.then_some(Timestamp(0)),
+    }
+}
+
+async fn recv(port: &mut Option<mpsc::Receiver<PortCall>>) -> Option<PortCall> {
+    match port {
+        Some(port) => port.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The turn's next output; an error when it panicked.
+async fn poll(turn: &mut Option<TurnStream>) -> Result<Option<Output>, ()> {
+    match turn {
+        Some(turn) => AssertUnwindSafe(turn.next()).catch_unwind().await.map_err(drop),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,166 @@
+//! What callers ask: sessions made and renamed, messages posted and taken back, turns cancelled.
+
+use std::collections::VecDeque;
+
+use super::{Actor, LedgerError};
+use crate::domain::event::input::{MessageQueued, MessageRemoved, Mode, RemovedReason, Target};
+use crate::domain::event::session::{SessionCreated, SessionUpdated};
+use crate::domain::{MessageId, Overview};
+use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, SessionError};
+use crate::store::IntakeRow;
+
+/// How many accepted keys an actor remembers. The index has them all; these are the ones that may not be durable yet.
+const ACCEPTED_KEPT: usize = 256;
+
+/// Keys accepted lately.
+#[derive(Debug, Default)]
+pub(super) struct Accepted(VecDeque<(IntakeKey, Posted)>);
+
+impl Accepted {
+    fn find(&self, key: &IntakeKey) -> Option<(&IntakeKey, &Posted)> {
+        self.0.iter().find(|(k, _)| (&k.scope, &k.external_id) == (&key.scope, &key.external_id)).map(|(k, p)| (k, p))
+    }
+
+    fn remember(&mut self, key: IntakeKey, posted: Posted) {
+        self.0.push_back((key, posted));
+        if self.0.len() > ACCEPTED_KEPT {
+            self.0.pop_front();
+        }
+    }
+}
+
+impl Actor {
+    pub(super) fn on_input(&mut self, input: Input) -> Result<(), LedgerError> {
+        match input {
+            Input::Create { created, intake, reply } => self.create(created, intake, reply),
+            Input::Post { post, reply } => match self.session_exists() {
+                Ok(()) => self.post(post, reply),
+                Err(error) => refuse(reply, error),
+            },
+        }
+    }
+
+    pub(super) fn on_control(&mut self, control: Control) -> Result<(), LedgerError> {
+        match control {
+            Control::Quit => {
+                self.quit = true;
+                Ok(())
+            }
+            Control::Cancel { keep_queue, by, reply } => match self.session_exists() {
+                Ok(()) | Err(SessionError::Stopping) => self.cancel(keep_queue, &by, reply),
+                Err(error) => refuse(reply, error),
+            },
+            Control::TakeBack { message_id, by, reply } => match self.session_exists() {
+                Ok(()) => self.take_back(&message_id, by, reply),
+                Err(error) => refuse(reply, error),
+            },
+            Control::Resolve { id, answer, by, reply } => match self.session_exists() {
+                Ok(()) => self.resolve(&id, answer, by, reply),
+                Err(error) => refuse(reply, error),
+            },
+            Control::Update { change, reply } => match self.session_exists() {
+                Ok(()) => self.update(change, reply),
+                Err(error) => refuse(reply, error),
+            },
+        }
+    }
+
+    fn create(&mut self, created: SessionCreated, intake: Option<IntakeRow>, reply: Reply<Overview>) -> Result<(), LedgerError> {
+        if self.stopping.is_some() {
+            return refuse(reply, SessionError::Stopping);
+        }
+        if self.ledger.state.profile.is_some() {
+            self.ledger.when_durable(Box::new(move || drop(reply.send(Err(SessionError::Exists)))));
+            return Ok(());
+        }
+        self.stage(created)?;
+        if let Some(row) = intake {
+            self.ledger.intake(row);
+        }
+        self.answer_overview(reply);
+        Ok(())
+    }
+
+    fn update(&mut self, change: SessionUpdated, reply: Reply<Overview>) -> Result<(), LedgerError> {
+        if change != SessionUpdated::default() {
+            self.stage(change)?;
+        }
+        self.answer_overview(reply);
+        Ok(())
+    }
+
+    fn answer_overview(&mut self, reply: Reply<Overview>) {
+        let overview = Overview::of(&self.entry.id, &self.ledger.state).ok_or(SessionError::NotFound);
+        self.ledger.when_durable(Box::new(move || drop(reply.send(overview))));
+    }
+
+    /// Looks the key up before anything is staged: a duplicate adds nothing.
+    fn post(&mut self, post: Post, reply: Reply<Posted>) -> Result<(), LedgerError> {
+        if let Some((key, posted)) = post.key.as_ref().and_then(|key| self.accepted.find(key)) {
+            let posted = Posted { replayed: true, body_hash: Some(key.body_hash.clone()), ..posted.clone() };
+            self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(posted)))));
+            return Ok(());
+        }
+        let Some(profile) = &self.ledger.state.profile else { return refuse(reply, SessionError::NotFound) };
+        let settings = &self.shared.settings;
+        if self.ledger.state.inbox.len() >= settings.setup.max_queue(&profile.agent) {
+            return refuse(reply, SessionError::QueueFull);
+        }
+        let mode = post.mode.unwrap_or_else(|| settings.setup.profile(&profile.channel).map_or(Mode::Followup, |p| p.mid_run));
+        let takes_steer = self.running.as_ref().is_some_and(|r| !r.cancel.is_cancelled());
+        let message_id = MessageId::from_uuid(settings.ids.uuid());
+        let seq = self.stage(MessageQueued {
+            message_id: message_id.clone(),
+            target: if mode == Mode::Steer && takes_steer { Target::NextStep } else { Target::NextTurn },
+            mode,
+            text: post.text.clone(),
+            author: post.author.clone(),
+            trust: post.trust,
+            reply_to: None,
+            model: post.model.clone(),
+            instructions: post.instructions.clone(),
+        })?;
+        let posted = Posted { message_id, seq, replayed: false, body_hash: None };
+        if let Some(row) = post.row(&self.entry.id, &posted, self.shared.settings.clock.now()) {
+            self.ledger.intake(row);
+        }
+        if let Some(key) = post.key {
+            self.accepted.remember(key, posted.clone());
+        }
+        self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(posted)))));
+        self.start_turn()
+    }
+
+    fn take_back(&mut self, message_id: &MessageId, by: String, reply: Reply<()>) -> Result<(), LedgerError> {
+        if self.ledger.state.inbox.get(message_id).is_none() {
+            return refuse(reply, SessionError::NotQueued);
+        }
+        self.stage(MessageRemoved { message_id: message_id.clone(), by, reason: RemovedReason::TakenBack })?;
+        self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(())))));
+        Ok(())
+    }
+
+    /// Stops the running turn; the first cause wins. Input that waits goes too, unless it is to be kept.
+    fn cancel(&mut self, keep_queue: bool, by: &str, reply: Reply<Cancelled>) -> Result<(), LedgerError> {
+        let mut removed = Vec::new();
+        if !keep_queue {
+            removed.extend(self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()));
+        }
+        for message_id in removed.clone() {
+            self.stage(MessageRemoved { message_id, by: by.into(), reason: RemovedReason::Cancelled })?;
+        }
+        if let Some(running) = &self.running {
+            running.cancel.cancel();
+            self.cancel_waits()?;
+        }
+        let cancelled = Cancelled { turn: self.ledger.state.turn.as_ref().map(|t| t.turn), removed };
+        self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
+        Ok(())
+    }
+}
+
+fn refuse<T>(reply: Reply<T>, error: SessionError) -> Result<(), LedgerError> {
+    // a caller that has gone does not hear it
+    let _ = reply.send(Err(error));
+    Ok(())
+}

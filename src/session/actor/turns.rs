@@ -1,0 +1,202 @@
+//! Turns: begun, fed, appended, ended.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use super::port::{Port, PortCall};
+use super::{Actor, LedgerError, repair};
+use crate::agent::port::{Proposal, Verdict};
+use crate::agent::{Begin, Blob, End, Output, StepInput, Turn};
+use crate::domain::event::AttemptEffect;
+use crate::domain::event::input::{QueueDrain, TurnStart};
+use crate::domain::event::turn::DoneReason;
+use crate::domain::{AgentEvent, MessageId};
+use crate::session::ledger::is_request;
+use crate::session::setup::Want;
+
+/// The turn that runs now.
+pub(super) struct Running {
+    pub(super) cancel: CancellationToken,
+    /// The decisions that it waits for.
+    pub(super) deciding: Option<Deciding>,
+    /// It has just begun: its first request is to stand in the same append as the message that it answers.
+    pub(super) opening: bool,
+    /// Texts that its requests name.
+    blobs: Vec<Blob>,
+}
+
+pub(super) struct Deciding {
+    pub(super) proposals: Vec<Proposal>,
+    pub(super) reply: oneshot::Sender<Vec<Verdict>>,
+}
+
+impl Actor {
+    /// Opens a turn for the input that waits, unless one is open.
+    pub(super) fn start_turn(&mut self) -> Result<(), LedgerError> {
+        if self.ledger.state.turn.is_some() || self.stopping.is_some() {
+            return Ok(());
+        }
+        let message_ids = self.ledger.state.inbox.next_turn();
+        if message_ids.is_empty() {
+            return Ok(());
+        }
+        self.stage(TurnStart { message_ids })?;
+        let begin = Begin::Fresh(self.step_input());
+        self.launch(begin)
+    }
+
+    /// Goes on with the turn that the ledger has open.
+    pub(super) fn resume_turn(&mut self) -> Result<(), LedgerError> {
+        let state = &self.ledger.state;
+        let Some(begin) = state.turn.as_ref().map(|turn| repair::resume(state, turn)) else { return Ok(()) };
+        self.launch(begin)
+    }
+
+    /// Ends the turn that was continued too often.
+    pub(super) fn interrupt_turn(&mut self) -> Result<(), LedgerError> {
+        let answer = "Sorry, I was interrupted and could not finish. Please ask again.";
+        self.close_turn(End::new(DoneReason::Interrupted, answer))
+    }
+
+    fn launch(&mut self, begin: Begin) -> Result<(), LedgerError> {
+        let Some((turn, profile)) = self.ledger.state.turn.as_ref().zip(self.ledger.state.profile.as_ref()) else { return Ok(()) };
+        let settings = &self.shared.settings;
+        let want = Want {
+            agent: &profile.agent,
+            channel: &profile.channel,
+            model: turn.model.as_deref(),
+            instructions: turn.instructions.as_deref(),
+            started_at: turn.started_at,
+        };
+        let prepared = match settings.setup.prepare(&want) {
+            Ok(prepared) => prepared,
+            Err(end) => return self.close_turn(end),
+        };
+        info!(session = %self.entry.id, turn = turn.turn, provider = prepared.model.provider.id(), model = prepared.model.model, "turn begins");
+        let (sender, port) = mpsc::channel(1);
+        let cancel = CancellationToken::new();
+        let blobs = std::iter::once(prepared.system.clone()).chain(prepared.tools.clone()).collect();
+        let turn = Turn {
+            model: prepared.model,
+            system: prepared.system,
+            tools: prepared.tools,
+            toolset: prepared.toolset,
+            toolbox: prepared.toolbox,
+            limits: prepared.limits,
+            begin,
+            started_at: turn.started_at,
+            cancel: cancel.clone(),
+            port: Arc::new(Port(sender)),
+            tasks: self.shared.tasks.clone(),
+            ids: settings.ids.clone(),
+            clock: settings.clock.clone(),
+        };
+        self.turn = Some(Box::pin(crate::agent::run(turn)));
+        self.port = Some(port);
+        self.running = Some(Running { cancel, deciding: None, opening: true, blobs });
+        Ok(())
+    }
+
+    pub(super) fn on_output(&mut self, output: Result<Option<Output>, ()>) -> Result<(), LedgerError> {
+        match output {
+            Ok(Some(Output::Record(event))) => self.on_record(event),
+            Ok(Some(Output::Live(event))) => {
+                self.entry.feed.live(self.ledger.state.head, event);
+                Ok(())
+            }
+            Ok(Some(Output::End(end))) => self.close_turn(end),
+            Ok(None) | Err(()) => {
+                error!(session = %self.entry.id, panicked = output.is_err(), "the turn ended without its done");
+                self.close_turn(End::error("internal", "the turn failed inside the gateway"))
+            }
+        }
+    }
+
+    fn on_record(&mut self, event: AgentEvent) -> Result<(), LedgerError> {
+        let request = is_request(&event);
+        if request {
+            self.stage_blobs(&event);
+        }
+        let opens = event.attempt() == AttemptEffect::Opens;
+        let seq = self.stage(event)?;
+        if opens {
+            self.entry.feed.open_attempt(seq);
+        }
+        if request {
+            self.ledger.urgent();
+            self.opened();
+        }
+        Ok(())
+    }
+
+    /// The texts that the request names and the session does not have yet go into the same append.
+    fn stage_blobs(&mut self, event: &AgentEvent) {
+        use crate::domain::event::model::Model;
+        let AgentEvent::Model(Model::Request(request)) = event else { return };
+        let named = |blob: &&Blob| blob.digest == request.system_digest || Some(&blob.digest) == request.tools_digest.as_ref();
+        let Some(running) = &self.running else { return };
+        for blob in running.blobs.iter().filter(named) {
+            if !self.ledger.state.blobs.contains(&blob.digest) {
+                self.ledger.blob(blob.digest.clone(), &blob.text);
+            }
+        }
+    }
+
+    pub(super) fn opened(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.opening = false;
+        }
+    }
+
+    /// Gives the turn its one honest end: whatever it lacks first, then `done`. The next turn begins if input waits for it.
+    fn close_turn(&mut self, end: End) -> Result<(), LedgerError> {
+        (self.turn, self.port, self.running) = (None, None, None);
+        for event in repair::close_step(&self.ledger.state) {
+            self.stage(event)?;
+        }
+        let now = self.shared.settings.clock.now();
+        let Some(done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
+        let (turn, session) = (self.ledger.state.last_turn, &self.entry.id);
+        info!(%session, turn, reason = done.reason.as_str(), code = done.code, steps = done.steps, ms = done.total_time_ms, "turn ends");
+        self.stage(done)?;
+        self.ledger.urgent();
+        self.start_turn()
+    }
+
+    pub(super) fn step_input(&self) -> StepInput {
+        StepInput { surface: self.ledger.state.surface.messages.clone() }
+    }
+
+    pub(super) fn on_port(&mut self, call: PortCall) -> Result<(), LedgerError> {
+        self.opened();
+        match call {
+            PortCall::BeginStep { goes_on, reply } => {
+                let input = self.begin_step(goes_on)?;
+                // a turn that was dropped meanwhile does not hear it
+                let _ = reply.send(input);
+            }
+            PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
+            PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
+                // a turn that was dropped meanwhile does not hear it
+                let _ = reply.send(());
+            })),
+        }
+        Ok(())
+    }
+
+    fn begin_step(&mut self, goes_on: bool) -> Result<Option<StepInput>, LedgerError> {
+        let waiting = self.ledger.state.inbox.next_step();
+        let (message_ids, texts): (Vec<MessageId>, Vec<&str>) =
+            waiting.map(|q| (q.message.message_id.clone(), q.message.text.as_str())).unzip();
+        if !message_ids.is_empty() {
+            let drain = QueueDrain { message_count: message_ids.len(), merged_text: texts.join("\n\n"), message_ids };
+            self.stage(drain)?;
+        } else if !goes_on {
+            return Ok(None);
+        }
+        Ok(Some(self.step_input()))
+    }
+}

@@ -1,0 +1,220 @@
+//! What callers ask of a session, and what they are told.
+//!
+//! Every answer comes after what it speaks of is on disk.
+
+use tokio::sync::oneshot;
+
+use crate::domain::event::input::{Mode, Trust};
+use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
+use crate::domain::pending::{Answer, Decision, Item, ItemKind, Outcome};
+use crate::domain::{MessageId, Overview, Seq};
+use crate::store::{IntakeRow, StoreError};
+
+/// Why a session did not do it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("there is no such session")]
+    NotFound,
+    #[error("as much input waits as may wait")]
+    QueueFull,
+    #[error("the message was claimed by a turn, or removed")]
+    NotQueued,
+    #[error("the session exists already")]
+    Exists,
+    #[error("the gateway is stopping")]
+    Stopping,
+    #[error("the session's inbox is full")]
+    Busy,
+    #[error("the ledger could not be written or read: {0}")]
+    Unavailable(String),
+}
+
+impl From<StoreError> for SessionError {
+    fn from(error: StoreError) -> Self {
+        Self::Unavailable(error.0)
+    }
+}
+
+pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
+
+/// The first inbox: what must not queue behind input.
+#[derive(Debug)]
+pub(super) enum Control {
+    Cancel {
+        keep_queue: bool,
+        by: String,
+        reply: Reply<Cancelled>,
+    },
+    TakeBack {
+        message_id: MessageId,
+        by: String,
+        reply: Reply<()>,
+    },
+    Resolve {
+        id: String,
+        answer: Resolution,
+        by: String,
+        reply: Reply<Resolved>,
+    },
+    Update {
+        change: SessionUpdated,
+        reply: Reply<Overview>,
+    },
+    /// The session was deleted: drop everything.
+    Quit,
+}
+
+/// The second inbox.
+#[derive(Debug)]
+pub(super) enum Input {
+    Create { created: SessionCreated, intake: Option<IntakeRow>, reply: Reply<Overview> },
+    Post { post: Post, reply: Reply<Posted> },
+}
+
+/// A message for a session.
+#[derive(Clone, Debug)]
+pub struct Post {
+    pub text: String,
+    pub mode: Option<Mode>,
+    pub model: Option<String>,
+    pub instructions: Option<String>,
+    pub author: String,
+    pub trust: Trust,
+    /// Key and body hash of an `Idempotency-Key`; the session fills in the rest.
+    pub key: Option<IntakeKey>,
+}
+
+/// What makes a message the same one however often it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntakeKey {
+    pub tenant: String,
+    pub scope: String,
+    pub external_id: String,
+    pub body_hash: String,
+}
+
+/// A message that stands in the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    pub message_id: MessageId,
+    /// Of its `message_queued`.
+    pub seq: Seq,
+    /// It was here before; this post added nothing.
+    pub replayed: bool,
+    /// Of the body it was first posted with, where it had a key.
+    pub body_hash: Option<String>,
+}
+
+/// What a cancel did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancelled {
+    pub turn: Option<u32>,
+    pub removed: Vec<MessageId>,
+}
+
+/// An answer to something that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resolution {
+    Decision {
+        decision: Decision,
+        note: Option<String>,
+        digest: Option<String>,
+    },
+    /// `None` declines.
+    Answers(Option<Vec<Answer>>),
+    Content(String),
+}
+
+/// What became of the answer. The item is as it stands now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resolved {
+    /// It counts, now or because the same was said before.
+    Stands(Item),
+    /// Another answer was first.
+    Conflict(Item),
+    /// The decision names another digest than the one that was asked about.
+    DigestMismatch(Item),
+    /// Too late: expired, cancelled.
+    Gone(Item),
+    /// Not an answer to this kind of wait, or not one of those offered.
+    Invalid(String),
+    /// The session's memory does not have it; the index may.
+    Unknown,
+}
+
+impl Post {
+    pub(super) fn row(&self, session: &crate::domain::SessionId, posted: &Posted, at: crate::domain::Timestamp) -> Option<IntakeRow> {
+        self.key.as_ref().map(|key| IntakeRow {
+            tenant: key.tenant.clone(),
+            scope: key.scope.clone(),
+            external_id: key.external_id.clone(),
+            session: session.clone(),
+            message_id: Some(posted.message_id.clone()),
+            seq: posted.seq,
+            body_hash: key.body_hash.clone(),
+            at,
+        })
+    }
+}
+
+/// What an answer means to a wait that has its outcome: the same again, another, or too late.
+pub fn standing(item: Item, answer: &Resolution) -> Resolved {
+    if item.status() != "decided" {
+        return Resolved::Gone(item);
+    }
+    let same = match (&item.outcome, &item.kind, answer) {
+        (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(a), Resolution::Decision { decision: again, digest, .. }) => {
+            if digest.as_ref().is_some_and(|d| *d != a.digest) {
+                return Resolved::DigestMismatch(item);
+            }
+            decision == again
+        }
+        (Some(Outcome::Answers { answers, .. }), ItemKind::Question(_), Resolution::Answers(again)) => answers == again,
+        (Some(Outcome::Content { content, .. }), ItemKind::ClientCall(_), Resolution::Content(again)) => content.as_ref() == Some(again),
+        _ => return Resolved::Unknown,
+    };
+    if same { Resolved::Stands(item) } else { Resolved::Conflict(item) }
+}
+
+/// The body of a merge-patch, resolved against what stands.
+pub fn merge_metadata(current: &Metadata, patch: &Metadata) -> Metadata {
+    fn merge(target: &mut Metadata, patch: &Metadata) {
+        for (key, value) in patch {
+            match (target.get_mut(key), value) {
+                (_, serde_json::Value::Null) => drop(target.remove(key)),
+                (Some(serde_json::Value::Object(inner)), serde_json::Value::Object(changes)) => merge(inner, changes),
+                (_, serde_json::Value::Object(changes)) => {
+                    let mut inner = Metadata::new();
+                    merge(&mut inner, changes);
+                    target.insert(key.clone(), inner.into());
+                }
+                (_, other) => drop(target.insert(key.clone(), other.clone())),
+            }
+        }
+    }
+    let mut merged = current.clone();
+    merge(&mut merged, patch);
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::merge_metadata;
+
+    /// The examples of RFC 7396, appendix A, that are objects.
+    #[test]
+    fn metadata_is_merged_as_rfc_7396_says() {
+        for (current, patch, merged) in [
+            (json!({"a":"b"}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":"b","b":"c"}), json!({"a":null}), json!({"b":"c"})),
+            (json!({"a":["b"]}), json!({"a":"c"}), json!({"a":"c"})),
+            (json!({"a":{"b":"c"}}), json!({"a":{"b":"d","c":null}}), json!({"a":{"b":"d"}})),
+            (json!({}), json!({"a":{"bb":{"ccc":null}}}), json!({"a":{"bb":{}}})),
+        ] {
+            let result = merge_metadata(current.as_object().unwrap(), patch.as_object().unwrap());
+            assert_eq!(json!(result), merged);
+        }
+    }
+}

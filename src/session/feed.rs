@@ -1,0 +1,171 @@
+//! What readers of one session see: durable records, the live text behind them, and what waits.
+//!
+//! The feed outlives actors: readers of a passivated session cost a cursor and a waiter. Nobody is sent anything; the feed wakes readers,
+//! and each pulls from its own position ([`super::Reader`]), so a slow one costs the others nothing.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use super::live::{Activity, LiveText};
+use super::record::FeedRecord;
+use crate::domain::event::AttemptEffect;
+use crate::domain::live::StreamMode;
+use crate::domain::{LiveEvent, MessageId, Overview, Seq, SessionId};
+use crate::store::Store;
+
+/// The newest records of an active session that stay in memory; older ones are read from the store.
+const RING: usize = 256;
+
+/// One session's feed.
+#[derive(Debug)]
+pub struct Feed {
+    pub(super) session: SessionId,
+    pub(super) store: Arc<dyn Store>,
+    inner: Mutex<Inner>,
+    wake: watch::Sender<()>,
+}
+
+/// Why the gateway ends its readers' streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Closing {
+    /// The session's actor or the process stops; come back.
+    Draining,
+    Deleted,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Inner {
+    /// As of the durable head; `None` until somebody loaded it.
+    pub(super) overview: Option<Arc<Overview>>,
+    pub(super) ring: VecDeque<Arc<FeedRecord>>,
+    pub(super) live: Option<LiveText>,
+    pub(super) activity: Activity,
+    /// Counts the times that all readers were told to go, and why the last time.
+    pub(super) closings: u64,
+    pub(super) closing: Option<Closing>,
+}
+
+/// The part of `hello` that lives in memory only.
+#[derive(Clone, Debug, Default)]
+pub struct LiveHello {
+    pub message_id: Option<MessageId>,
+    pub mode: Option<StreamMode>,
+}
+
+impl Feed {
+    pub(super) fn new(session: SessionId, store: Arc<dyn Store>) -> Self {
+        Self { session, store, inner: Mutex::default(), wake: watch::Sender::new(()) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        // nothing panics while it holds the lock; a poisoned one still holds whole values
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
+        self.wake.subscribe()
+    }
+
+    fn wake(&self) {
+        self.wake.send_replace(());
+    }
+
+    /// The session as of its durable head.
+    pub fn overview(&self) -> Option<Arc<Overview>> {
+        self.lock().overview.clone()
+    }
+
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// What `hello` says of the open attempt.
+    pub fn live_hello(&self) -> LiveHello {
+        let inner = self.lock();
+        let message_id = inner.live.as_ref().filter(|l| l.visible() > 0).and_then(|l| l.message_id.clone());
+        LiveHello { message_id, mode: inner.activity.mode }
+    }
+
+    /// Sets the overview that was read from the store, unless an actor has done so meanwhile.
+    pub(super) fn load(&self, overview: Overview) {
+        self.lock().overview.get_or_insert_with(|| Arc::new(overview));
+    }
+
+    /// Whether a reader may be served: an attempt that the ledger has open is the one in memory. It is not after a restart, until the
+    /// repair is durable.
+    pub(super) fn is_sound(&self) -> bool {
+        let inner = self.lock();
+        let open = inner.overview.as_ref().and_then(|o| o.attempt);
+        open.is_none_or(|attempt| inner.live.as_ref().is_some_and(|l| l.request >= attempt.seq))
+    }
+
+    /// An attempt opens; its `request` is staged.
+    pub(super) fn open_attempt(&self, request: Seq) {
+        self.lock().live = Some(LiveText::new(request));
+    }
+
+    /// What the turn does now. `base` is the last staged record.
+    pub(super) fn live(&self, base: Seq, event: LiveEvent) {
+        let mut inner = self.lock();
+        let Inner { live, activity, overview, .. } = &mut *inner;
+        match event {
+            LiveEvent::Delta(delta) => {
+                activity.delta(&delta);
+                let Some(live) = live else { return };
+                live.push(base, delta);
+                if !live.reveal(overview.as_ref().map_or(0, |o| o.head)) {
+                    return;
+                }
+            }
+            LiveEvent::Mode(mode) => activity.mode = Some(mode),
+            LiveEvent::ToolProgress { tool_call_id, fields } => activity.tool(&tool_call_id, fields),
+        }
+        drop(inner);
+        self.wake();
+    }
+
+    /// These records are durable.
+    pub(super) fn advance(&self, records: Vec<Arc<FeedRecord>>, overview: Arc<Overview>) {
+        let mut inner = self.lock();
+        for record in records {
+            if record.effect == AttemptEffect::Closes && inner.live.as_ref().is_some_and(|l| l.request < record.seq) {
+                inner.live = None;
+            }
+            if &*record.kind == "done" {
+                inner.activity = Activity::default();
+            }
+            inner.ring.push_back(record);
+        }
+        while inner.ring.len() > RING {
+            inner.ring.pop_front();
+        }
+        if let Some(live) = &mut inner.live {
+            live.reveal(overview.head);
+        }
+        inner.overview = Some(overview);
+        drop(inner);
+        self.wake();
+    }
+
+    /// The actor is gone: what it had not made durable never was. Old records are the store's again.
+    pub(super) fn retire(&self) {
+        let mut inner = self.lock();
+        inner.ring = VecDeque::new();
+        inner.live = None;
+        inner.activity = Activity::default();
+    }
+
+    /// Ends all readers' streams; each says why. Who comes afterwards is served.
+    pub(super) fn close(&self, why: Closing) {
+        let mut inner = self.lock();
+        inner.overview = None;
+        inner.ring = VecDeque::new();
+        inner.live = None;
+        inner.closings += 1;
+        inner.closing = Some(why);
+        drop(inner);
+        self.wake();
+    }
+}

@@ -1,0 +1,221 @@
+//! Staging and commits: the one place where a session's records come from.
+//!
+//! A record is staged (it gets its `seq`, the fold applies it) and becomes durable with the next append. At most one append is under way;
+//! what is staged meanwhile is the next. What waits for durability (answers, readers) is released when its append is in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::record::FeedRecord;
+use crate::domain::event::input::Input;
+use crate::domain::event::model::Model;
+use crate::domain::event::turn::Turn;
+use crate::domain::event::{AgentEvent, Place};
+use crate::domain::pending::Item;
+use crate::domain::record::Head;
+use crate::domain::state::FoldError;
+use crate::domain::{DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
+use crate::store::{Answer, Append, Appended, IntakeRow, Position, Store};
+
+/// What is staged must not wait longer for a turn that always has more: this many events, or this many bytes.
+const MOST_EVENTS: usize = 64;
+const MOST_BYTES: usize = 256 * 1024;
+
+/// Runs when what it waited for is on disk. Dropped without running, it tells whoever waits that it is not.
+pub(super) type Release = Box<dyn FnOnce() + Send>;
+
+/// One session's ledger, as its actor holds it.
+pub(super) struct Ledger {
+    session: SessionId,
+    /// The fold of all that is durable or staged.
+    pub(super) state: SessionState,
+    position: Position,
+    staged: Staged,
+    inflight: Option<Inflight>,
+}
+
+#[derive(Default)]
+struct Staged {
+    records: Vec<Arc<FeedRecord>>,
+    bytes: usize,
+    urgent: bool,
+    intake: Vec<IntakeRow>,
+    blobs: Vec<(DigestId, Vec<u8>)>,
+    /// Ids of waits that opened or closed.
+    items: Vec<String>,
+    releases: Vec<Release>,
+}
+
+struct Inflight {
+    answer: Answer<Appended>,
+    records: Vec<Arc<FeedRecord>>,
+    overview: Arc<Overview>,
+    releases: Vec<Release>,
+}
+
+/// An append that is in.
+pub(super) struct Durable {
+    pub(super) records: Vec<Arc<FeedRecord>>,
+    pub(super) overview: Arc<Overview>,
+}
+
+/// The session cannot go on from memory: its actor is dropped and the next one reads the disk.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LedgerError {
+    #[error("an event does not follow: {0}")]
+    Fold(#[from] FoldError),
+    #[error("a record does not serialise: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Store(#[from] crate::store::StoreError),
+    #[error("another writer was first, or the session was deleted")]
+    Conflict,
+    #[error("the message was accepted elsewhere meanwhile")]
+    IntakeTaken,
+}
+
+impl Ledger {
+    pub(super) fn new(session: SessionId, state: SessionState, position: Position) -> Self {
+        Self { session, state, position, staged: Staged::default(), inflight: None }
+    }
+
+    /// Gives the event its `seq` and applies it.
+    pub(super) fn stage(&mut self, at: Timestamp, event: AgentEvent) -> Result<Seq, LedgerError> {
+        let (turn, step) = self.place(&event);
+        let record = Record { head: Head { seq: self.state.head + 1, at, turn, step }, event };
+        self.state.apply(&record)?;
+        let shared = Arc::new(FeedRecord::new(&record)?);
+        self.staged.bytes += shared.json.len();
+        self.staged.records.push(shared);
+        self.staged.items.extend(item_of(&record.event));
+        Ok(record.head.seq)
+    }
+
+    /// What a record of the event carries: see [`Place`]. A drain stands before the step that it feeds.
+    fn place(&self, event: &AgentEvent) -> (Option<u32>, Option<u32>) {
+        let open = self.state.turn.as_ref();
+        let step = open.and_then(|t| t.step.as_ref()).map(|s| s.step);
+        let next_step = open.map(|t| t.steps + 1);
+        match event {
+            AgentEvent::Input(Input::TurnStart(_)) => (Some(self.state.last_turn + 1), None),
+            AgentEvent::Input(Input::QueueDrain(_)) | AgentEvent::Turn(Turn::StepStart(_)) => (open.map(|t| t.turn), next_step),
+            other if other.place() == Place::Session => (None, None),
+            _ => (open.map(|t| t.turn), step),
+        }
+    }
+
+    /// The next append goes as soon as it can, even if the turn has more ready.
+    pub(super) fn urgent(&mut self) {
+        self.staged.urgent |= self.has_staged();
+    }
+
+    pub(super) fn intake(&mut self, row: IntakeRow) {
+        self.staged.intake.push(row);
+    }
+
+    pub(super) fn blob(&mut self, id: DigestId, bytes: &str) {
+        self.staged.blobs.push((id, bytes.as_bytes().to_vec()));
+    }
+
+    /// Runs `release` when all that is staged by now is on disk; at once when it is.
+    pub(super) fn when_durable(&mut self, release: Release) {
+        if self.has_staged() {
+            self.staged.urgent = true;
+            self.staged.releases.push(release);
+        } else if let Some(inflight) = &mut self.inflight {
+            inflight.releases.push(release);
+        } else {
+            release();
+        }
+    }
+
+    pub(super) fn has_staged(&self) -> bool {
+        !self.staged.records.is_empty()
+    }
+
+    pub(super) fn writing(&self) -> bool {
+        self.inflight.is_some()
+    }
+
+    /// Whether the writer is free and what is staged must not wait for the turn to pause.
+    pub(super) fn must_flush(&self) -> bool {
+        let staged = &self.staged;
+        !self.writing() && self.has_staged() && (staged.urgent || staged.records.len() >= MOST_EVENTS || staged.bytes >= MOST_BYTES)
+    }
+
+    /// Everything is on disk.
+    pub(super) fn is_clean(&self) -> bool {
+        !self.has_staged() && !self.writing()
+    }
+
+    /// Appends what is staged.
+    pub(super) fn begin_append(&mut self, store: &dyn Store, wake_at: Option<Timestamp>) {
+        let Some(overview) = Overview::of(&self.session, &self.state) else { return };
+        let staged = std::mem::take(&mut self.staged);
+        let items: Vec<Item> = staged.items.iter().filter_map(|id| self.state.item(id).cloned()).collect();
+        let append = Append {
+            session: self.session.clone(),
+            expected: self.position,
+            records: staged.records.iter().map(|r| r.stored()).collect(),
+            intake: staged.intake,
+            wake_at,
+            blobs: staged.blobs,
+            overview: overview.clone(),
+            items,
+        };
+        self.inflight = Some(Inflight {
+            answer: store.append(append),
+            records: staged.records,
+            overview: Arc::new(overview),
+            releases: staged.releases,
+        });
+    }
+
+    /// Waits for the append under way; for ever where there is none. Cancel-safe.
+    pub(super) async fn written(&mut self) -> Result<Appended, LedgerError> {
+        match &mut self.inflight {
+            Some(inflight) => Ok((&mut inflight.answer).await?),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes the answer of the append under way. The releases run after `show`, so that nobody is answered before readers can see it.
+    pub(super) fn committed(&mut self, appended: Appended, show: impl FnOnce(Durable)) -> Result<(), LedgerError> {
+        let Some(inflight) = self.inflight.take() else { return Ok(()) };
+        match appended {
+            Appended::Committed(position) => self.position = position,
+            Appended::Conflict => return Err(LedgerError::Conflict),
+            Appended::IntakeTaken(_) => return Err(LedgerError::IntakeTaken),
+        }
+        show(Durable { records: inflight.records, overview: inflight.overview });
+        for release in inflight.releases {
+            release();
+        }
+        Ok(())
+    }
+}
+
+/// The wait that the event opens or closes.
+fn item_of(event: &AgentEvent) -> Option<String> {
+    use crate::domain::event::pending::Pending;
+    let AgentEvent::Pending(pending) = event else { return None };
+    Some(match pending {
+        Pending::ApprovalRequested(e) => e.approval_id.to_string(),
+        Pending::ToolApproval(e) => e.approval_id.to_string(),
+        Pending::QuestionAsked(e) => e.question_id.to_string(),
+        Pending::QuestionAnswered(e) => e.question_id.to_string(),
+        Pending::ClientCallRequested(e) => e.tool_call_id.to_string(),
+        Pending::ClientCallResult(e) => e.tool_call_id.to_string(),
+    })
+}
+
+/// Whether the event is a request: readers see no delta before it is durable, so it must not wait.
+pub(super) fn is_request(event: &AgentEvent) -> bool {
+    matches!(event, AgentEvent::Model(Model::Request(_)))
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").field("session", &self.session).field("head", &self.state.head).finish_non_exhaustive()
+    }
+}

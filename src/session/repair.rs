@@ -1,0 +1,102 @@
+//! What a ledger needs after its actor was gone: pure plans over the state.
+//!
+//! An open attempt is void; an open turn goes on, or ends where it may not. The results of its calls are not made here: the agent resumes
+//! the step and takes each call through the same table as a new one.
+
+use crate::domain::event::model::Retry;
+use crate::domain::event::pending::{ClientCallResult, QuestionAnswered, ToolApproval};
+use crate::domain::event::tool::{ToolError, codes};
+use crate::domain::event::turn::{ContinueCause, Done, StepEnd, TurnContinued};
+use crate::domain::pending::{Decision, Item, ItemKind};
+use crate::domain::state::{OpenTurn, SessionState};
+use crate::domain::{AgentEvent, SurfaceMessage, Timestamp};
+
+use crate::agent::{Begin, End, StepInput};
+
+/// Crashes that a turn may go on after.
+const MOST_CRASHES: u32 = 2;
+
+/// What is appended first after a restart, before any reader is served. True when the open turn goes on.
+pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<AgentEvent>, bool) {
+    let mut events = Vec::new();
+    if let Some(open) = state.attempt {
+        let retry = Retry { attempt: open.attempt, code: "restart".into(), delay_ms: 0, discarded: true };
+        events.push(retry.into());
+    }
+    let Some(turn) = &state.turn else { return (events, false) };
+    if state.waits_for_person() {
+        return (events, true);
+    }
+    if cause == ContinueCause::Crash && turn.crashes >= MOST_CRASHES {
+        return (events, false);
+    }
+    events.push(TurnContinued { count: turn.continued + 1, cause }.into());
+    (events, true)
+}
+
+/// Where the agent resumes the open turn.
+pub(super) fn resume(state: &SessionState, turn: &OpenTurn) -> Begin {
+    let input = StepInput { surface: state.surface.messages.clone() };
+    match &turn.step {
+        Some(step) => Begin::Within { step: step.clone(), input },
+        None if turn.steps == 0 => Begin::Fresh(input),
+        None => {
+            let last = state.surface.messages.last().map(AsRef::as_ref);
+            let answered = matches!(last, Some(SurfaceMessage::Assistant { .. }));
+            Begin::Between { steps: turn.steps, answered, last_text: turn.last_text.clone() }
+        }
+    }
+}
+
+/// Everything that the open turn still lacks but its `done`: the waits' outcomes, the missing results in the model's order, the step's end.
+pub(super) fn close_step(state: &SessionState) -> Vec<AgentEvent> {
+    let Some(step) = state.turn.as_ref().and_then(|t| t.step.as_ref()) else { return Vec::new() };
+    let mut events: Vec<AgentEvent> = state.open_items().map(|item| outcome(item, "cancelled")).collect();
+    for call in step.calls.iter().filter(|c| !c.has_result()) {
+        let (code, error) = match call.started {
+            true => (codes::TOOL_OUTCOME_UNKNOWN, "it had started, and nobody knows what it did"),
+            false => (codes::TOOL_NOT_STARTED, "it was not started"),
+        };
+        let (tool_call_id, tool) = (call.call.id.clone(), call.call.tool.clone());
+        events.push(ToolError { tool_call_id, tool, code: code.into(), error: error.into() }.into());
+    }
+    events.push(StepEnd {}.into());
+    events
+}
+
+/// The record that closes a wait without an answer: `expired` or `cancelled`.
+pub(super) fn outcome(item: &Item, why: &str) -> AgentEvent {
+    let tool_call_id = item.tool_call_id().clone();
+    let reason = Some(why.to_owned());
+    match &item.kind {
+        ItemKind::Approval(a) => {
+            let decision = if why == "expired" { Decision::Expired } else { Decision::Cancelled };
+            ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by: None, note: None }.into()
+        }
+        ItemKind::Question(q) => {
+            let question_id = q.question_id.clone();
+            QuestionAnswered { question_id, tool_call_id, answers: None, declined: true, reason, by: None }.into()
+        }
+        ItemKind::ClientCall(_) => ClientCallResult { tool_call_id, content: None, reason, by: None }.into(),
+    }
+}
+
+/// The turn's `done`, from its end and the ledger's own counts.
+pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp) -> Done {
+    let total_time_ms = u64::try_from(now.since(turn.started_at).as_millis()).unwrap_or(u64::MAX);
+    let written = turn.usage.output + turn.usage.reasoning;
+    let tokens_per_second = (written > 0 && total_time_ms > 0).then(|| (written as f64 * 1e6 / total_time_ms as f64).round() / 1e3);
+    Done {
+        reason: end.reason,
+        cause: end.cause,
+        code: end.code,
+        detail: end.detail,
+        answer: end.answer,
+        message_ids: turn.message_ids.clone(),
+        tool_calls: turn.calls.clone(),
+        steps: turn.steps,
+        total_time_ms,
+        usage: turn.usage,
+        tokens_per_second,
+    }
+}

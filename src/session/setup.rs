@@ -1,0 +1,65 @@
+//! What a session needs to know of the rest of the gateway to run a turn. The composition root implements it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agent::{Blob, End, Limits, ModelChoice};
+use crate::domain::profile::ChannelProfile;
+use crate::domain::toolset::Toolset;
+use crate::domain::{Clock, IdSource, Timestamp};
+use crate::store::Store;
+use crate::tool::Toolbox;
+
+/// Gives turns their model, prompt and tools.
+pub trait Setup: fmt::Debug + Send + Sync + 'static {
+    /// # Errors
+    /// The turn's end, where it cannot even begin: no such model, say.
+    fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End>;
+
+    /// `None` for an unknown channel: nothing runs on it.
+    fn profile(&self, channel: &str) -> Option<Arc<ChannelProfile>>;
+
+    /// The tools of a turn on that channel, and why others are absent.
+    fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>>;
+
+    /// How much input may wait.
+    fn max_queue(&self, agent: &str) -> usize;
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Want<'a> {
+    pub agent: &'a str,
+    pub channel: &'a str,
+    /// The model that the message chose.
+    pub model: Option<&'a str>,
+    pub instructions: Option<&'a str>,
+    pub started_at: Timestamp,
+}
+
+/// What a turn gets.
+#[derive(Debug)]
+pub struct Prepared {
+    pub model: ModelChoice,
+    pub system: Blob,
+    pub tools: Option<Blob>,
+    pub toolset: Arc<Toolset>,
+    pub toolbox: Arc<Toolbox>,
+    pub limits: Limits,
+}
+
+/// The parts and numbers that all sessions share.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub store: Arc<dyn Store>,
+    pub setup: Arc<dyn Setup>,
+    pub clock: Arc<dyn Clock>,
+    pub ids: Arc<dyn IdSource>,
+    /// An actor without work is passivated after this.
+    pub passivate: Duration,
+    /// How long a person has to decide or answer.
+    pub expire: Duration,
+    /// How long a stop lets running turns reach their end.
+    pub drain: Duration,
+}

@@ -1,0 +1,71 @@
+//! The connections that only read: a few, each used by one call at a time on a blocking thread. No read transaction outlives its call, so a
+//! slow reader of the feed never pins the write-ahead log.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::schema;
+use crate::store::{Answer, StoreError};
+
+/// Enough to overlap reads with the writer; more would only queue for the same disk and cores.
+const READERS: usize = 4;
+
+/// Opened when first needed, and kept.
+#[derive(Clone, Debug)]
+pub(super) struct Readers {
+    database: PathBuf,
+    permits: Arc<Semaphore>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+}
+
+impl Readers {
+    pub(super) fn new(database: PathBuf) -> Self {
+        Self { database, permits: Arc::new(Semaphore::new(READERS)), idle: Arc::default() }
+    }
+
+    /// Runs `query` when a connection is free.
+    pub(super) fn run<T, Q>(&self, query: Q) -> Answer<T>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let readers = self.clone();
+        Box::pin(async move {
+            let permit = Arc::clone(&readers.permits).acquire_owned().await.map_err(|_| super::closed())?;
+            let work = tokio::task::spawn_blocking(move || {
+                // Moved in: the connection is in use until the query ends, also when nobody waits for it any more.
+                let _permit = permit;
+                readers.with_connection(query)
+            });
+            work.await.unwrap_or_else(|error| Err(StoreError(error.to_string())))
+        })
+    }
+
+    fn with_connection<T>(&self, query: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle().pop();
+        let mut db = match idle {
+            Some(db) => db,
+            None => schema::connect_reader(&self.database)?,
+        };
+        let answer = query(&mut db)?;
+        // One whose query failed is not kept: the next call opens a fresh one.
+        let mut idle = self.idle();
+        if !self.permits.is_closed() {
+            idle.push(db);
+        }
+        Ok(answer)
+    }
+
+    /// Queries under way end; later ones fail.
+    pub(super) fn close(&self) {
+        self.permits.close();
+        self.idle().clear();
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,181 @@
+//! What only this engine has: the file, the lock, the group, the failed commit. The port's contract is in `store/tests`.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::write::Prepared;
+use super::writer::{Asked, Command, write_group};
+use super::{OpenError, SqliteStore, read, schema, write};
+use crate::store::tests::TestFolder;
+use crate::store::tests::samples::{append, id};
+use crate::store::{Appended, Position, Store};
+
+fn open(folder: &TestFolder) -> SqliteStore {
+    SqliteStore::open(folder.path()).unwrap()
+}
+
+/// Somebody's shell on the same file.
+fn shell(folder: &TestFolder) -> Connection {
+    Connection::open(folder.path().join("portico.db")).unwrap()
+}
+
+/// From here on a record of the kind `poison` fails in the middle of its group.
+fn poison(folder: &TestFolder) {
+    let trigger = "CREATE TRIGGER poison BEFORE INSERT ON record WHEN new.kind = 'poison' BEGIN SELECT RAISE(ABORT, 'poisoned'); END";
+    shell(folder).execute_batch(trigger).unwrap();
+}
+
+#[test]
+fn a_folder_has_one_store_at_a_time() {
+    let folder = TestFolder::new();
+    let first = open(&folder);
+    let refused = SqliteStore::open(folder.path()).unwrap_err();
+    assert!(matches!(refused, OpenError::InUse { .. }));
+    assert!(refused.to_string().contains("another process has the store"));
+    drop(first);
+    open(&folder);
+}
+
+#[tokio::test]
+async fn a_closed_store_has_let_go_of_its_folder_and_emptied_its_log() {
+    let folder = TestFolder::new();
+    let first = open(&folder);
+    first.append(append("s", 0, &["session_created"])).await.unwrap();
+    assert!(size(&folder.path().join("portico.db-wal")) > 0);
+    first.close().await.unwrap();
+    assert_eq!(size(&folder.path().join("portico.db-wal")), 0);
+    assert!(open(&folder).stopped_gracefully());
+}
+
+fn size(path: &Path) -> u64 {
+    path.metadata().map_or(0, |meta| meta.len())
+}
+
+#[tokio::test]
+async fn what_it_makes_is_nobody_elses() {
+    let parent = TestFolder::new();
+    let dir = parent.path().join("a/b");
+    let store = SqliteStore::open(&dir).unwrap();
+    store.append(append("s", 0, &["session_created"])).await.unwrap();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&dir), 0o700);
+    for file in ["portico.db", "portico.db-wal", "portico.db-shm", "portico.lock"] {
+        assert_eq!(mode(&dir.join(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn a_newer_file_is_refused_and_left_alone() {
+    let folder = TestFolder::new();
+    drop(open(&folder));
+    shell(&folder).pragma_update(None, "user_version", 99).unwrap();
+    let refused = SqliteStore::open(folder.path()).unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 99, known: 1, .. }), "{refused}");
+    assert_eq!(shell(&folder).pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0)).unwrap(), 99);
+}
+
+#[test]
+fn old_intake_rows_go_in_batches_until_none_is_left() {
+    let folder = TestFolder::new();
+    drop(open(&folder));
+    let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+        INSERT INTO intake SELECT 'acme', 'scope', i, 'ses_1', NULL, 1, '00', i FROM n;
+        INSERT INTO intake VALUES ('acme', 'scope', 'new', 'ses_1', NULL, 1, '00', 1800000000000)";
+    shell(&folder).execute_batch(fill).unwrap();
+    assert!(write::sweep(&shell(&folder)).unwrap(), "one batch leaves more");
+    drop(open(&folder));
+    let left: Vec<String> = shell(&folder)
+        .prepare("SELECT external_id FROM intake")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(left, ["new"]);
+}
+
+#[test]
+fn each_store_has_its_own_secret() {
+    let (a, b) = (TestFolder::new(), TestFolder::new());
+    assert_ne!(open(&a).secret(), open(&b).secret());
+}
+
+#[tokio::test]
+async fn a_commit_that_was_answered_is_synced() {
+    let folder = TestFolder::new();
+    drop(open(&folder));
+    let db = schema::connect(&folder.path().join("portico.db")).unwrap();
+    assert_eq!(db.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0)).unwrap(), "wal");
+    assert_eq!(db.pragma_query_value(None, "synchronous", |row| row.get::<_, u32>(0)).unwrap(), 2, "FULL");
+}
+
+#[test]
+fn a_group_is_all_or_nothing() {
+    let folder = TestFolder::new();
+    drop(open(&folder));
+    poison(&folder);
+    let mut db = schema::connect(&folder.path().join("portico.db")).unwrap();
+    let command = |append| Command::Append(Box::new(Prepared::new(append).unwrap()), Asked::new().0);
+    let good = || command(append("good", 0, &["session_created"]));
+    write_group(&mut db, &mut [good(), command(append("bad", 0, &["session_created", "poison"]))]).unwrap_err();
+    assert_eq!(read::load(&db, &id("good")).unwrap(), None);
+    // A refusal is no failure: the others of its group are written.
+    write_group(&mut db, &mut [command(append("stale", 7, &["a"])), good(), good()]).unwrap();
+    assert_eq!(read::load(&db, &id("good")).unwrap().unwrap().position, Position(1));
+    assert_eq!(read::load(&db, &id("stale")).unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_failed_commit_is_told_and_the_store_goes_on() {
+    let folder = TestFolder::new();
+    let store = open(&folder);
+    poison(&folder);
+    let failed = store.append(append("s", 0, &["session_created", "poison"])).await.unwrap_err();
+    assert!(failed.to_string().contains("poisoned"), "{failed}");
+    assert_eq!(store.load(&id("s")).await.unwrap(), None);
+    assert_eq!(store.append(append("s", 0, &["session_created"])).await.unwrap(), Appended::Committed(Position(1)));
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_reopened_is_tried_again() {
+    let folder = TestFolder::new();
+    let store = open(&folder);
+    poison(&folder);
+    store.append(append("bad", 0, &["poison"])).await.unwrap_err();
+    let (file, away) = (folder.path().join("portico.db"), folder.path().join("away.db"));
+    std::fs::rename(&file, &away).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    store.append(append("s", 0, &["session_created"])).await.unwrap_err();
+    assert!(!store.mark_deleted(&id("s")).await.is_ok_and(|marked| marked));
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::rename(&away, &file).unwrap();
+    assert_eq!(store.append(append("s", 0, &["session_created"])).await.unwrap(), Appended::Committed(Position(1)));
+    assert_eq!(store.load(&id("s")).await.unwrap().unwrap().position, Position(1));
+}
+
+#[test]
+fn erased_text_is_not_left_in_the_file() {
+    let folder = TestFolder::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let text = "a sentence that nobody may find again";
+    runtime.block_on(async {
+        let store = open(&folder);
+        let mut create = append("s", 0, &["session_created"]);
+        create.records[0].json = text.into();
+        store.append(create).await.unwrap();
+        store.close().await.unwrap();
+        assert!(holds(&folder, text));
+        let store = open(&folder);
+        store.mark_deleted(&id("s")).await.unwrap();
+        store.erase(&id("s")).await.unwrap();
+        store.close().await.unwrap();
+    });
+    assert!(!holds(&folder, text));
+}
+
+fn holds(folder: &TestFolder, text: &str) -> bool {
+    let files = std::fs::read_dir(folder.path()).unwrap().map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    files.into_iter().any(|bytes| bytes.windows(text.len()).any(|window| window == text.as_bytes()))
+}

@@ -1,0 +1,224 @@
+//! The one thread that writes. It takes whatever is queued as one group, commits it at once, then answers each: what arrives during a commit
+//! is the next group, so nobody waits for company and a slow disk makes larger groups.
+
+use std::io;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot};
+
+use super::folder::Folder;
+use super::write::{self, Prepared};
+use super::{closed, schema};
+use crate::domain::SessionId;
+use crate::store::{Answer, Appended, Snapshot, StoreError};
+
+/// Requests in the queue. A session has at most one append in flight, so this is more sessions than one process runs; beyond it a request
+/// is refused at once rather than left to wait, for a future that was dropped while it waits would not have been asked.
+const QUEUE: usize = 16_384;
+
+/// Bytes of records and blobs in one commit: keeps the wait of those behind it bounded.
+const GROUP_BYTES: usize = 4 << 20;
+
+/// How often old intake rows are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
+
+/// The queue to the thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    // Dropped before the thread is waited for (fields drop in this order), or it would never end.
+    queue: mpsc::Sender<Command>,
+    _thread: Thread,
+}
+
+/// One request and where its answer goes.
+#[derive(Debug)]
+pub(super) enum Command {
+    Append(Box<Prepared>, Asked<Appended>),
+    SaveSnapshot(SessionId, Snapshot, Asked<()>),
+    MarkDeleted(SessionId, Asked<bool>),
+    Erase(SessionId, Asked<()>),
+    Close(Asked<()>),
+}
+
+/// An answer that is known before the commit, and told after it.
+#[derive(Debug)]
+pub(super) struct Asked<T> {
+    reply: oneshot::Sender<Result<T, StoreError>>,
+    outcome: Option<T>,
+}
+
+impl<T> Asked<T> {
+    pub(super) fn new() -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
+        let (reply, answer) = oneshot::channel();
+        (Self { reply, outcome: None }, answer)
+    }
+
+    fn settle(self, commit: Result<(), StoreError>) {
+        let answer = commit.and_then(|()| self.outcome.ok_or_else(closed));
+        // Whoever asked may have gone; what was asked has happened all the same.
+        _ = self.reply.send(answer);
+    }
+}
+
+impl Writer {
+    pub(super) fn start(folder: Folder, db: Connection) -> io::Result<Self> {
+        let (queue, inbox) = mpsc::channel(QUEUE);
+        let scribe = Scribe { inbox, folder, db: Some(db), next_sweep: Instant::now() + SWEEP_EVERY };
+        let thread = thread::Builder::new().name("portico-store".into()).spawn(|| scribe.run())?;
+        Ok(Self { queue, _thread: Thread(Some(thread)) })
+    }
+
+    /// Queues the command before it returns, so that the answer may be dropped.
+    pub(super) fn ask<T: Send + 'static>(&self, command: impl FnOnce(Asked<T>) -> Command) -> Answer<T> {
+        let (asked, answer) = Asked::new();
+        match self.queue.try_send(command(asked)) {
+            Ok(()) => Box::pin(async { answer.await.unwrap_or_else(|_| Err(closed())) }),
+            Err(mpsc::error::TrySendError::Full(_)) => super::ready(Err(StoreError("too much is queued for the disk".into()))),
+            Err(mpsc::error::TrySendError::Closed(_)) => super::ready(Err(closed())),
+        }
+    }
+}
+
+/// Waited for when dropped: after that the folder is free and all that was asked has been tried.
+#[derive(Debug)]
+struct Thread(Option<JoinHandle<()>>);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(Err(_)) = self.0.take().map(JoinHandle::join) {
+            tracing::error!("the store's writer thread panicked");
+        }
+    }
+}
+
+/// What the thread owns.
+struct Scribe {
+    inbox: mpsc::Receiver<Command>,
+    folder: Folder,
+    /// `None` after a failed commit, until it could be opened again.
+    db: Option<Connection>,
+    next_sweep: Instant,
+}
+
+impl Scribe {
+    fn run(mut self) {
+        while let Some(first) = self.inbox.blocking_recv() {
+            let (group, close) = self.gather(first);
+            if !group.is_empty() {
+                self.commit(group);
+            }
+            if let Some(asked) = close {
+                return self.close(asked);
+            }
+            self.sweep();
+        }
+    }
+
+    /// The group, and whoever asked to close behind it.
+    fn gather(&mut self, first: Command) -> (Vec<Command>, Option<Asked<()>>) {
+        let mut group = Vec::new();
+        let mut bytes = 0;
+        let mut next = Some(first);
+        while let Some(command) = next {
+            match command {
+                Command::Close(asked) => return (group, Some(asked)),
+                Command::Append(..) | Command::SaveSnapshot(..) | Command::MarkDeleted(..) | Command::Erase(..) => {
+                    bytes += command.bytes();
+                    group.push(command);
+                }
+            }
+            next = if bytes < GROUP_BYTES { self.inbox.try_recv().ok() } else { None };
+        }
+        (group, None)
+    }
+
+    fn commit(&mut self, mut group: Vec<Command>) {
+        let result = self.connection().and_then(|db| Ok(write_group(db, &mut group)?));
+        if let Err(error) = &result {
+            tracing::error!(%error, requests = group.len(), "a commit failed");
+            // What SQLite and the kernel still hold of the failed commit is not to be trusted: the next group starts from the disk.
+            self.db = None;
+        }
+        for command in group {
+            command.settle(result.clone());
+        }
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, StoreError> {
+        let db = match self.db.take() {
+            Some(db) => db,
+            None => schema::connect(&self.folder.database).map_err(|error| StoreError(error.to_string()))?,
+        };
+        Ok(self.db.insert(db))
+    }
+
+    /// One batch when it is time; the next group brings the next batch while there are more.
+    fn sweep(&mut self) {
+        if let Some(db) = &self.db
+            && Instant::now() >= self.next_sweep
+        {
+            match write::sweep(db) {
+                Ok(true) => {}
+                Ok(false) => self.next_sweep = Instant::now() + SWEEP_EVERY,
+                Err(error) => {
+                    tracing::warn!(%error, "old intake rows could not be removed");
+                    self.next_sweep = Instant::now() + SWEEP_EVERY;
+                }
+            }
+        }
+    }
+
+    fn close(mut self, mut asked: Asked<()>) {
+        let noted = self.connection().and_then(|db| Ok(schema::note_clean(db)?));
+        if let Some(db) = self.db.take()
+            && let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        {
+            tracing::warn!(%error, "the write-ahead log could not be emptied; the next start does it");
+        }
+        // The folder is free before the answer says so.
+        drop(self);
+        asked.outcome = Some(());
+        asked.settle(noted);
+    }
+}
+
+/// All of the group or nothing of it.
+pub(super) fn write_group(db: &mut Connection, group: &mut [Command]) -> rusqlite::Result<()> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for command in group {
+        command.run(&tx)?;
+    }
+    tx.commit()
+}
+
+impl Command {
+    /// About how much of it goes to disk.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Append(append, _) => append.bytes(),
+            Self::SaveSnapshot(_, snapshot, _) => snapshot.state.len(),
+            Self::MarkDeleted(..) | Self::Erase(..) | Self::Close(_) => 0,
+        }
+    }
+
+    fn run(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        match self {
+            Self::Append(append, asked) => asked.outcome = Some(write::append(db, append)?),
+            Self::SaveSnapshot(session, snapshot, asked) => asked.outcome = Some(write::save_snapshot(db, session, snapshot)?),
+            Self::MarkDeleted(session, asked) => asked.outcome = Some(write::mark_deleted(db, session)?),
+            Self::Erase(session, asked) => asked.outcome = Some(write::erase(db, session)?),
+            Self::Close(asked) => asked.outcome = Some(()),
+        }
+        Ok(())
+    }
+
+    fn settle(self, commit: Result<(), StoreError>) {
+        match self {
+            Self::Append(_, asked) => asked.settle(commit),
+            Self::MarkDeleted(_, asked) => asked.settle(commit),
+            Self::SaveSnapshot(_, _, asked) | Self::Erase(_, asked) | Self::Close(asked) => asked.settle(commit),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Appends to write.
+
+use crate::domain::event::pending::{ApprovalRequested, QuestionAsked};
+use crate::domain::overview::Status;
+use crate::domain::pending::{Decision, Item, ItemKind, Outcome};
+use crate::domain::{Args, Overview, SessionId, Timestamp};
+use crate::store::{Append, ApprovalFilter, IntakeRow, Position, SessionFilter, StoredRecord};
+
+pub(in crate::store) const TENANT: &str = "acme";
+pub(in crate::store) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+/// An append of records of these kinds by `session` that stands at `expected`. Sessions of this module are all created at the same time.
+pub(in crate::store) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {
+    let record = |(kind, seq): (&&str, u64)| StoredRecord {
+        seq,
+        kind: (*kind).into(),
+        json: format!("{{\"seq\":{seq},\"type\":\"{kind}\",\"text\":\"{session} é \\u0000\"}}").into(),
+    };
+    let records: Vec<_> = kinds.iter().zip(expected + 1..).map(record).collect();
+    let overview = overview(session, expected + records.len() as u64);
+    Append {
+        session: session.into(),
+        expected: Position(expected),
+        records,
+        intake: Vec::new(),
+        wake_at: None,
+        blobs: Vec::new(),
+        overview,
+        items: Vec::new(),
+    }
+}
+
+pub(in crate::store) fn child(session: &str, parent: &str) -> Append {
+    let mut append = append(session, 0, &["session_created"]);
+    append.overview.parent = Some(parent.into());
+    append
+}
+
+fn overview(session: &str, head: u64) -> Overview {
+    Overview {
+        id: session.into(),
+        tenant: TENANT.into(),
+        owner: "ann".into(),
+        channel: "web".into(),
+        agent: "default".into(),
+        parent: None,
+        title: Some("A \"title\"".into()),
+        metadata: serde_json::Map::from_iter([("k".to_owned(), serde_json::json!([1, null, "x"]))]),
+        status: Status::Waiting,
+        turn: Some(1),
+        head,
+        queued: 2,
+        created_at: NOW,
+        updated_at: NOW,
+        attempt: None,
+        attempt_edge: 1,
+        pending: vec![approval("apr_pending", NOW)],
+    }
+}
+
+pub(in crate::store) fn intake(key: &str, session: &str) -> IntakeRow {
+    IntakeRow {
+        tenant: TENANT.into(),
+        scope: "ann /v1/sessions".into(),
+        external_id: key.into(),
+        session: session.into(),
+        message_id: Some("msg_1".into()),
+        seq: 2,
+        body_hash: "00ff".into(),
+        at: NOW,
+    }
+}
+
+pub(in crate::store) fn approval(id: &str, requested_at: Timestamp) -> Item {
+    let args = Args::from_model(r#"{"z": 1.50, "a": 1}"#);
+    let requested = ApprovalRequested {
+        approval_id: id.into(),
+        tool_call_id: "call_1".into(),
+        tool: "bash".into(),
+        digest: args.digest("bash"),
+        args,
+        reason: "it writes".into(),
+        decisions: vec![Decision::AllowOnce, Decision::Deny],
+        expires_at: NOW,
+    };
+    Item::new(ItemKind::Approval(requested), requested_at)
+}
+
+pub(in crate::store) fn question(id: &str) -> Item {
+    let asked = QuestionAsked { question_id: id.into(), tool_call_id: "call_2".into(), questions: Vec::new(), expires_at: NOW };
+    Item::new(ItemKind::Question(asked), NOW)
+}
+
+pub(in crate::store) fn decided(item: Item, decision: Decision) -> Item {
+    Item { outcome: Some(Outcome::Decision { decision, by: Some("bob".into()), note: None }), ..item }
+}
+
+pub(in crate::store) fn all_sessions() -> SessionFilter {
+    SessionFilter { tenant: TENANT.into(), limit: 100, ..SessionFilter::default() }
+}
+
+pub(in crate::store) fn all_approvals() -> ApprovalFilter {
+    ApprovalFilter { tenant: TENANT.into(), limit: 100, ..ApprovalFilter::default() }
+}
+
+pub(in crate::store) fn id(session: &str) -> SessionId {
+    session.into()
+}
