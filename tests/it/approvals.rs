@@ -134,7 +134,8 @@ async fn who_may_decide_sees_what_he_decides_in_every_view() {
     let gateway = Gateway::start(&provider).await;
     let (id, requests) = asked(&provider, &gateway, &["echo one"]).await;
     for view in ["chat", "owner", "admin"] {
-        let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events?view={view}"), &[]).await;
+        let headers = [("Authorization", &*gateway.bearer())];
+        let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events?view={view}"), &headers).await;
         let hello = feed.event("hello").await;
         let event = feed.event("approval_requested").await;
         for shown in [&hello["approvals"][0], &event] {
@@ -142,6 +143,14 @@ async fn who_may_decide_sees_what_he_decides_in_every_view() {
                 assert_eq!(shown[field], requests[0][field], "{view}: {field}");
             }
         }
+    }
+    // without the key nobody decides on the shell, and the chat does not show what it would run
+    let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events?view=chat"), &[]).await;
+    let hello = feed.event("hello").await;
+    let event = feed.event("approval_requested").await;
+    for shown in [&hello["approvals"][0], &event] {
+        assert!(shown.get("args").is_none() && shown.get("digest").is_none(), "{shown}");
+        assert_eq!((&shown["tool"], &shown["expires_at"]), (&requests[0]["tool"], &requests[0]["expires_at"]));
     }
 }
 

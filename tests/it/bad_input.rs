@@ -15,7 +15,6 @@ async fn each_bad_request_has_its_status_and_code() {
     type Row<'r> = (&'r str, &'r str, &'r [(&'r str, &'r str)], &'r str, u16, &'r str);
     let table: Vec<Row<'_>> = vec![
         ("POST", "/v1/sessions", &[], "{", 400, "invalid_json"),
-        ("POST", "/v1/sessions", &[], "", 400, "invalid_json"),
         ("POST", &messages, &[], "{\"text\":\"\u{1}\"}", 400, "invalid_json"),
         ("POST", &messages, &[], "{\"text\":\"a\"} x", 400, "invalid_json"),
         ("POST", &messages, &plain, "{\"text\":\"a\"}", 415, "unsupported_media_type"),
@@ -24,7 +23,8 @@ async fn each_bad_request_has_its_status_and_code() {
         ("POST", "/v1/sessions/nobody/messages", &[], "{\"text\":\"a\"}", 404, "not_found"),
         ("GET", "/v1/sessions/nobody", &[], "", 404, "not_found"),
         ("GET", "/v1/sessions/nobody/events", &[], "", 404, "not_found"),
-        ("GET", "/v1/sessions/%00%ff/records", &[], "", 404, "not_found"),
+        ("GET", "/v1/sessions/%00/records", &[], "", 404, "not_found"),
+        ("GET", "/v1/sessions/..%2f..%2fetc/records", &[], "", 404, "not_found"),
         ("POST", "/v1/sessions/nobody/approvals/a", &[], "{\"decision\":\"deny\"}", 404, "not_found"),
         ("GET", "/v1/no-such-route", &[], "", 404, "not_found"),
     ];
@@ -58,6 +58,26 @@ async fn a_wrong_field_is_pointed_at() {
     }
     for body in ["[]", "7", "null", "\"text\""] {
         gateway.send("POST", &messages, &[], Some(body.as_bytes())).await.problem(422, "invalid_request");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_address_is_a_problem_too() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    for path in [
+        "/v1/sessions/%ff".to_owned(),
+        "/v1/sessions/%ff/events".to_owned(),
+        "/v1/sessions?limit=many".to_owned(),
+        format!("/v1/sessions/{id}/records?limit=-1"),
+        format!("/v1/sessions/{id}/records?after=x"),
+        format!("/v1/sessions/{id}/events?view=everything"),
+    ] {
+        let answer = gateway.get(&path).await;
+        assert!((400..=422).contains(&answer.status), "{path}: {}", answer.status);
+        eprintln!("{path}");
+        answer.any_problem(answer.status);
     }
 }
 

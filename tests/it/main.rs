@@ -20,6 +20,7 @@ mod events;
 mod messages;
 mod questions;
 mod queue;
+mod races;
 mod rebuild;
 mod resume;
 mod retries;

@@ -160,20 +160,20 @@ async fn an_answer_cut_at_the_limit_says_so() {
 }
 
 #[tokio::test]
-async fn a_model_that_hangs_is_ended_by_the_turns_deadline() {
+async fn past_its_deadline_a_turn_answers_with_what_is_known() {
     let provider = Provider::start().await;
-    let gateway = Gateway::with(&provider, Settings { agent: "turn_deadline_s = 1", ..Settings::default() }).await;
-    let id = gateway.session().await;
-    provider.otherwise(|_| Reply::stream().say("hm").hang());
+    provider.offers(&["ask_user", "bash"]);
+    provider.may_offer_none();
+    let gateway = Gateway::with(&provider, Settings { agent: "turn_deadline_s = 1", ..Settings::FREE_BASH }).await;
+    let id = gateway.cli_session().await;
+    provider.push(Reply::stream().bash("c1", "sleep 1.2").calls());
+    provider.push(Reply::text("What I know."));
     let answer = gateway.ask(&id, "go").await;
-    assert_eq!(answer["reason"], "budget", "{answer}");
+    assert_eq!((&answer["answer"], &answer["reason"]), (&json!("What I know."), &json!("budget")));
+    assert!(tools_of(&provider.request(2).await).is_empty(), "one last request without tools");
     let records = gateway.audited(&id).await;
-    let done = the(&records, "done");
-    assert_eq!(done["code"], "deadline", "{done}");
-    assert!(!text(done, "/answer").is_empty(), "no sender is left with silence");
-    provider.otherwise(|_| Reply::text("back"));
-    assert_eq!(gateway.ask(&id, "and now?").await["answer"], "back", "the lane is free");
-    gateway.audited(&id).await;
+    assert_eq!(the(&records, "done")["code"], "deadline");
+    assert_eq!(gateway.ask(&id, "and now?").await["reason"], "completed");
 }
 
 #[tokio::test]

@@ -67,6 +67,8 @@ impl Books {
             "step_start" => {
                 self.of_turn(record)?;
                 ensure(self.step.is_none(), "a step starts inside a step")?;
+                // an attempt may end with the turn's `done`, but no other step comes between
+                ensure(!self.attempt, "a step starts inside an attempt")?;
                 self.steps += 1;
                 (self.step, self.answered) = (Some(self.steps), false);
                 self.of_step(record)?;
@@ -74,7 +76,6 @@ impl Books {
             "step_end" => {
                 self.of_step(record)?;
                 ensure(self.calls.is_empty(), "the step ends before its results")?;
-                ensure(!self.attempt, "the step ends in an attempt")?;
                 self.step = None;
             }
             "request" => {
