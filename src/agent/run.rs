@@ -98,7 +98,7 @@ impl Agent {
         match begin {
             Some(Begin::Within { step, input }) => {
                 self.attempts = step.attempts;
-                return Ok((input, Some(step.answered.then_some(step.calls))));
+                Ok((input, Some(step.answered.then_some(step.calls))))
             }
             Some(Begin::Fresh(input)) => {
                 self.begin_step();
@@ -149,7 +149,9 @@ impl Agent {
                         *after = self.after_answer(&answer);
                         calls = Some(calls_of(&answer.content).map(CallState::open).collect());
                     }
-                    other => *after = After::Over(self.failed(other)),
+                    failed @ (AttemptEnd::Failed(_) | AttemptEnd::Cancelled { .. } | AttemptEnd::Deadline { .. }) => {
+                        *after = After::Over(self.failed(failed));
+                    }
                 }
             }
             let calls = calls.unwrap_or_default();

@@ -203,12 +203,12 @@ impl SessionState {
         id: &ToolCallId,
         status: CallStatus,
         duration_ms: u64,
-        content: String,
+        content: &str,
     ) -> Result<(), FoldError> {
         let call = self.open_call(head, id)?;
         call.result = Some(status);
         let summary = CallSummary { tool_call_id: id.clone(), tool: call.call.tool.clone(), status, duration_ms };
-        self.surface.tool_result(id, &summary.tool, &content, status != CallStatus::Ok);
+        self.surface.tool_result(id, &summary.tool, content, status != CallStatus::Ok);
         self.open_turn(head)?.calls.push(summary);
         Ok(())
     }

@@ -172,7 +172,7 @@ impl Actor {
         tokio::select! { biased;
             () = self.stop.cancelled(), if self.stopping.is_none() => self.on_stop(),
             Some(control) = self.control.recv(), if !flush_due => return self.on_control(*control),
-            appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(appended?),
+            appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(&appended?),
             Some(call) = recv(&mut self.port) => return self.on_port(call),
             () = sleep_until(deadline) => return self.on_timer(),
             Some(input) = self.input.recv(), if !flush_due => return self.on_input(*input),
@@ -207,7 +207,7 @@ impl Actor {
         self.ledger.begin_append(self.shared.settings.store.as_ref(), wake_at);
     }
 
-    fn on_durable(&mut self, appended: Appended) -> Result<(), LedgerError> {
+    fn on_durable(&mut self, appended: &Appended) -> Result<(), LedgerError> {
         let feed = self.entry.feed.clone();
         self.ledger.committed(appended, |durable| feed.advance(durable.records, durable.overview))?;
         let behind = self.ledger.state.head - self.snapshot_at;

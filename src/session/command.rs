@@ -129,13 +129,13 @@ pub enum Resolution {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Resolved {
     /// It counts, now or because the same was said before.
-    Stands(Item),
+    Stands(Box<Item>),
     /// Another answer was first.
-    Conflict(Item),
+    Conflict,
     /// The decision names another digest than the one that was asked about.
-    DigestMismatch(Item),
+    DigestMismatch,
     /// Too late: expired, cancelled.
-    Gone(Item),
+    Gone(Box<Item>),
     /// Not an answer to this kind of wait, or not one of those offered.
     Invalid(String),
     /// The session's memory does not have it; the index may.
@@ -160,12 +160,12 @@ impl Post {
 /// What an answer means to a wait that has its outcome: the same again, another, or too late.
 pub fn standing(item: Item, answer: &Resolution) -> Resolved {
     if item.status() != "decided" {
-        return Resolved::Gone(item);
+        return Resolved::Gone(Box::new(item));
     }
     let same = match (&item.outcome, &item.kind, answer) {
         (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(a), Resolution::Decision { decision: again, digest, .. }) => {
             if digest.as_ref().is_some_and(|d| *d != a.digest) {
-                return Resolved::DigestMismatch(item);
+                return Resolved::DigestMismatch;
             }
             decision == again
         }
@@ -173,7 +173,7 @@ pub fn standing(item: Item, answer: &Resolution) -> Resolved {
         (Some(Outcome::Content { content, .. }), ItemKind::ClientCall(_), Resolution::Content(again)) => content.as_ref() == Some(again),
         _ => return Resolved::Unknown,
     };
-    if same { Resolved::Stands(item) } else { Resolved::Conflict(item) }
+    if same { Resolved::Stands(Box::new(item)) } else { Resolved::Conflict }
 }
 
 /// The body of a merge-patch, resolved against what stands.

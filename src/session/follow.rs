@@ -83,8 +83,6 @@ fn done_of(record: &FeedRecord) -> Option<Done> {
     if &*record.kind != "done" {
         return None;
     }
-    match Record::from_json(&record.json).ok()?.event {
-        AgentEvent::Turn(Turn::Done(done)) => Some(done),
-        _ => None,
-    }
+    let AgentEvent::Turn(Turn::Done(done)) = Record::from_json(&record.json).ok()?.event else { return None };
+    Some(done)
 }

@@ -96,11 +96,16 @@ impl Ledger {
         let open = self.state.turn.as_ref();
         let step = open.and_then(|t| t.step.as_ref()).map(|s| s.step);
         let next_step = open.map(|t| t.steps + 1);
-        match event {
-            AgentEvent::Input(Input::TurnStart(_)) => (Some(self.state.last_turn + 1), None),
-            AgentEvent::Input(Input::QueueDrain(_)) | AgentEvent::Turn(Turn::StepStart(_)) => (open.map(|t| t.turn), next_step),
-            other if other.place() == Place::Session => (None, None),
-            _ => (open.map(|t| t.turn), step),
+        let turn = open.map(|t| t.turn);
+        if matches!(event, AgentEvent::Input(Input::TurnStart(_))) {
+            return (Some(self.state.last_turn + 1), None);
+        }
+        if matches!(event, AgentEvent::Input(Input::QueueDrain(_)) | AgentEvent::Turn(Turn::StepStart(_))) {
+            return (turn, next_step);
+        }
+        match event.place() {
+            Place::Session => (None, None),
+            Place::Turn => (turn, step),
         }
     }
 
@@ -180,10 +185,10 @@ impl Ledger {
     }
 
     /// Takes the answer of the append under way. The releases run after `show`, so that nobody is answered before readers can see it.
-    pub(super) fn committed(&mut self, appended: Appended, show: impl FnOnce(Durable)) -> Result<(), LedgerError> {
+    pub(super) fn committed(&mut self, appended: &Appended, show: impl FnOnce(Durable)) -> Result<(), LedgerError> {
         let Some(inflight) = self.inflight.take() else { return Ok(()) };
         match appended {
-            Appended::Committed(position) => self.position = position,
+            Appended::Committed(position) => self.position = *position,
             Appended::Conflict => return Err(LedgerError::Conflict),
             Appended::IntakeTaken(_) => return Err(LedgerError::IntakeTaken),
         }

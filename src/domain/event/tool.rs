@@ -117,9 +117,9 @@ impl Tool {
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
             Tool::ToolStart(e) => state.open_call(head, &e.tool_call_id)?.started = true,
-            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, e.duration_ms, e.content.clone())?,
-            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), 0, e.content())?,
-            Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, 0, e.content())?,
+            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, e.duration_ms, &e.content)?,
+            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), 0, &e.content())?,
+            Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, 0, &e.content())?,
             Tool::ToolLimit(_) => {}
         }
         Ok(())

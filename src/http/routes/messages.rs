@@ -7,7 +7,7 @@ use async_stream::stream;
 use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -66,7 +66,7 @@ pub(crate) async fn post(
     let mut response = if body::wants_stream(&headers) {
         stream_turn(&gateway, &caller, session, posted)?
     } else if let Some(wait) = body::prefer_wait(&headers) {
-        wait_turn(&session, &posted, wait).await?
+        wait_turn(&gateway, &session, &posted, wait).await?
     } else {
         accepted(&session, &posted)
     };
@@ -139,18 +139,19 @@ fn accepted(session: &Lease, posted: &Posted) -> Response {
 }
 
 /// The end of the turn that claims the message, if it comes in time.
-async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
-    let applied = [(HeaderName::from_static("preference-applied"), HeaderValue::from_str(&format!("wait={seconds}")))];
-    let [(name, value)] = applied;
-    let ended = tokio::time::timeout(Duration::from_secs(seconds), ended(session, posted)).await;
-    let mut response = match ended {
-        Ok(Ok(Ended::Turn(turn, done))) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
-        Ok(Ok(Ended::Removed)) => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
-        Ok(Ok(Ended::Not)) | Err(_) => accepted(session, posted),
-        Ok(Err(error)) => return Err(error.into()),
+async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
+    let ended = tokio::select! { biased;
+        ended = ended(session, posted) => ended?,
+        () = gateway.draining.cancelled() => Ended::Not,
+        () = tokio::time::sleep(Duration::from_secs(seconds)) => Ended::Not,
     };
-    if let Ok(value) = value {
-        response.headers_mut().insert(name, value);
+    let mut response = match ended {
+        Ended::Turn(turn, done) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
+        Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ended::Not => accepted(session, posted),
+    };
+    if let Ok(value) = HeaderValue::from_str(&format!("wait={seconds}")) {
+        response.headers_mut().insert("preference-applied", value);
     }
     Ok(response)
 }
@@ -158,7 +159,7 @@ async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Res
 enum Ended {
     Turn(u32, Box<Done>),
     Removed,
-    /// The session stopped first.
+    /// Not in time.
     Not,
 }
 

@@ -55,7 +55,8 @@ pub(super) fn rows(records: &[StoredRecord]) -> serde_json::Result<Vec<Row>> {
                     rows.push(Row { seq: head.seq, at: head.at, turn: head.turn, message_id: m.message_id, role, text });
                 }
             }
-            _ => {}
+            AgentEvent::Session(_) | AgentEvent::Turn(_) | AgentEvent::Model(_) | AgentEvent::Tool(_) | AgentEvent::Pending(_) => {}
+            AgentEvent::Unknown(_) => {}
         }
     }
     Ok(rows)

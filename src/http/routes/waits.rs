@@ -84,20 +84,22 @@ pub(super) async fn resolve(
     item: Item,
     answer: Resolution,
 ) -> Result<Item, ApiError> {
-    let resolved = match item.outcome {
-        Some(_) => standing(item, &answer),
-        None => match gateway.sessions.resolve(session, item.id().to_owned(), answer.clone(), caller.name.clone()).await? {
-            Resolved::Unknown => match find(gateway, session.id(), item.id()).await? {
-                Some(closed) if closed.outcome.is_some() => standing(closed, &answer),
-                _ => Resolved::Unknown,
-            },
-            resolved => resolved,
-        },
-    };
+    if item.outcome.is_some() {
+        return outcome(standing(item, &answer));
+    }
+    let resolved = gateway.sessions.resolve(session, item.id().to_owned(), answer.clone(), caller.name.clone()).await?;
+    if resolved != Resolved::Unknown {
+        return outcome(resolved);
+    }
+    let closed = find(gateway, session.id(), item.id()).await?.filter(|item| item.outcome.is_some());
+    outcome(closed.map_or(Resolved::Unknown, |item| standing(item, &answer)))
+}
+
+fn outcome(resolved: Resolved) -> Result<Item, ApiError> {
     match resolved {
-        Resolved::Stands(item) => Ok(item),
-        Resolved::Conflict(_) => Err(ApiError::conflict("already_decided", "another answer was given before")),
-        Resolved::DigestMismatch(_) => {
+        Resolved::Stands(item) => Ok(*item),
+        Resolved::Conflict => Err(ApiError::conflict("already_decided", "another answer was given before")),
+        Resolved::DigestMismatch => {
             Err(ApiError::conflict("digest_mismatch", "the digest is not the one of the call that waits: read it again"))
         }
         Resolved::Gone(item) => Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status()))),

@@ -105,7 +105,7 @@ impl Actor {
                 Ok(event) => {
                     self.stage(event)?;
                     self.conclude();
-                    self.ledger.state.item(id).cloned().map_or(Resolved::Unknown, Resolved::Stands)
+                    self.ledger.state.item(id).cloned().map_or(Resolved::Unknown, |item| Resolved::Stands(Box::new(item)))
                 }
             },
         };
@@ -121,7 +121,7 @@ fn resolution(item: &Item, answer: Resolution, by: String) -> Result<AgentEvent,
     match (&item.kind, answer) {
         (ItemKind::Approval(a), Resolution::Decision { decision, note, digest }) => {
             if digest.is_some_and(|d| d != a.digest) {
-                return Err(Resolved::DigestMismatch(item.clone()));
+                return Err(Resolved::DigestMismatch);
             }
             if !a.decisions.contains(&decision) {
                 let offered: Vec<_> = a.decisions.iter().map(|d| d.as_str()).collect();
@@ -167,8 +167,10 @@ fn verdict(proposal: &Proposal, item: Option<&Item>) -> Option<Verdict> {
 
 /// What was approved is exactly what runs.
 fn approved(proposal: &Proposal, item: &Item) -> Verdict {
-    match &item.kind {
-        ItemKind::Approval(a) if a.digest == proposal.call.args.digest(&proposal.call.tool) => Verdict::Run,
-        _ => Verdict::Denied { reason: "The arguments are not the ones that were approved.".into(), by: None },
+    if let ItemKind::Approval(a) = &item.kind
+        && a.digest == proposal.call.args.digest(&proposal.call.tool)
+    {
+        return Verdict::Run;
     }
+    Verdict::Denied { reason: "The arguments are not the ones that were approved.".into(), by: None }
 }

@@ -38,6 +38,7 @@ pub(in crate::store) fn child(session: &str, parent: &str) -> Append {
 
 fn overview(session: &str, head: u64) -> Overview {
     Overview {
+        tools: Vec::new(),
         id: session.into(),
         tenant: TENANT.into(),
         owner: "ann".into(),
