@@ -84,6 +84,20 @@ async fn a_caller_can_wait_for_the_answer() {
 }
 
 #[tokio::test]
+async fn a_wait_is_clamped_to_what_is_offered() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    let body = json!({"text": "hi"});
+    for (asked, applied) in [("wait=9999", "wait=120"), ("wait=30", "wait=30"), ("respond-async, wait=10", "wait=10")] {
+        let answer = gateway.post_with(&path(&id), &[("Prefer", asked)], &body).await;
+        assert_eq!(answer.header("preference-applied"), Some(applied), "{asked}");
+        assert_eq!(answer.expect(200)["answer"], "re: hi", "{asked}");
+    }
+    gateway.audited(&id).await;
+}
+
+#[tokio::test]
 async fn waiting_ends_with_202_when_the_turn_takes_longer() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;

@@ -30,9 +30,9 @@ async fn a_turn_that_does_not_end_in_time_goes_on_after_the_start() {
     let mut gateway = Gateway::with(&provider, SHORT).await;
     let id = gateway.session().await;
     let mut view = View::default();
+    (0..4).for_each(|_| provider.push(Reply::stream().say("half").hang()));
     // more often than a turn may crash: a stop does not count
     for round in 1..=4 {
-        provider.push(Reply::stream().say("half").hang());
         let mut feed = view.join(&gateway, &id).await;
         if round == 1 {
             gateway.say(&id, "go").await;

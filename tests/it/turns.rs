@@ -160,6 +160,22 @@ async fn an_answer_cut_at_the_limit_says_so() {
 }
 
 #[tokio::test]
+async fn a_huge_result_is_capped_for_the_model() {
+    let provider = Provider::start().await;
+    provider.offers(&["ask_user", "bash"]);
+    let gateway = Gateway::with(&provider, Settings::FREE_BASH).await;
+    let id = gateway.cli_session().await;
+    provider.push(Reply::stream().bash("c1", "yes 'é' | head -n 100000").calls());
+    gateway.ask(&id, "go").await;
+    let records = gateway.audited(&id).await;
+    let end = the(&records, "tool_end");
+    let content = text(end, "/content");
+    assert!(content.chars().count() <= 52_000, "50k characters and a marker: {}", content.chars().count());
+    assert!(text(end, "/preview").chars().count() <= 2_000);
+    assert_eq!(results(&provider.request(2).await)[0].1, content);
+}
+
+#[tokio::test]
 async fn past_its_deadline_a_turn_answers_with_what_is_known() {
     let provider = Provider::start().await;
     provider.offers(&["ask_user", "bash"]);
