@@ -219,11 +219,11 @@ impl Agent {
         self.last.is_some()
     }
 
-    /// When a request is given up.
+    /// How long a request may still take. Only the last answer goes beyond the turn's deadline.
     pub(super) fn time_left(&self) -> Duration {
-        let limits = &self.turn.limits;
+        let extra = if self.is_last() { LAST_ANSWER } else { Duration::ZERO };
         let spent = self.turn.clock.now().since(self.turn.started_at);
-        (limits.deadline + LAST_ANSWER).saturating_sub(spent)
+        (self.turn.limits.deadline + extra).saturating_sub(spent)
     }
 }
 
