@@ -8,6 +8,7 @@ use std::future::ready;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
@@ -16,7 +17,6 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use super::command::{Control, Input, SessionError};
-use super::feed::Closing;
 use super::ledger::{Ledger, LedgerError};
 use super::registry::{Entry, Shared};
 use super::repair;
@@ -62,7 +62,9 @@ pub(super) struct Actor {
     idle_since: Option<Instant>,
     /// Keys that this actor has accepted lately.
     accepted: input::Accepted,
-    snapshot_at: Seq,
+    /// What the newest saved snapshot covers, and the newest that was begun.
+    snapshot_at: Arc<AtomicU64>,
+    snapshot_tried: Seq,
 }
 
 /// How an actor ended.
@@ -90,16 +92,15 @@ pub(super) async fn run(shared: Arc<Shared>, entry: Arc<Entry>, inboxes: Inboxes
         load(&shared, &entry).await
     };
     let exit = match loaded {
-        Ok((state, position)) => Actor::new(&shared, &entry, inboxes, state, position).run().await,
+        Ok(folded) => Actor::new(&shared, &entry, inboxes, folded).run().await,
         Err(error) => Exit::Failed(error),
     };
     match exit {
         Exit::Retired => {}
-        Exit::Told => entry.vacate(generation),
+        Exit::Told => entry.vacate(generation, false),
         Exit::Failed(error) => {
             warn!(session = %entry.id, %error, "the session's actor is dropped; the next one reads the disk");
-            entry.feed.close(Closing::Draining);
-            entry.vacate(generation);
+            entry.vacate(generation, true);
         }
     }
     let id = entry.id.clone();
@@ -107,12 +108,22 @@ pub(super) async fn run(shared: Arc<Shared>, entry: Arc<Entry>, inboxes: Inboxes
     shared.forget(&id);
 }
 
+/// A ledger, folded.
+#[derive(Default)]
+struct Folded {
+    state: SessionState,
+    position: Position,
+    /// What the newest snapshot covers.
+    snapshot_at: Seq,
+}
+
 /// The newest snapshot of this build and the tail behind it.
-async fn load(shared: &Shared, entry: &Entry) -> Result<(SessionState, Position), LedgerError> {
+async fn load(shared: &Shared, entry: &Entry) -> Result<Folded, LedgerError> {
     let store = &shared.settings.store;
-    let Some(loaded) = store.load(&entry.id).await? else { return Ok((SessionState::default(), Position::default())) };
+    let Some(loaded) = store.load(&entry.id).await? else { return Ok(Folded::default()) };
     let snapshot = loaded.snapshot.filter(|s| s.fold_version == FOLD_VERSION);
     let mut state: SessionState = snapshot.and_then(|s| serde_json::from_slice(&s.state).ok()).unwrap_or_default();
+    let snapshot_at = state.head;
     loop {
         let records = store.read(&entry.id, state.head, PAGE).await?;
         let count = records.len();
@@ -120,27 +131,29 @@ async fn load(shared: &Shared, entry: &Entry) -> Result<(SessionState, Position)
             state.apply(&Record::from_json(&stored.json)?)?;
         }
         if count < PAGE {
-            return Ok((state, loaded.position));
+            return Ok(Folded { state, position: loaded.position, snapshot_at });
         }
     }
 }
 
 impl Actor {
-    fn new(shared: &Arc<Shared>, entry: &Arc<Entry>, inboxes: Inboxes, state: SessionState, position: Position) -> Self {
-        if let Some(overview) = Overview::of(&entry.id, &state) {
-            entry.feed.load(overview);
+    fn new(shared: &Arc<Shared>, entry: &Arc<Entry>, inboxes: Inboxes, folded: Folded) -> Self {
+        if let Some(overview) = Overview::of(&entry.id, &folded.state) {
+            entry.feed.awake(overview);
         }
         Self {
             control: inboxes.control,
             input: inboxes.input,
-            stop: shared.stop.clone(),
+            // its own: a token that all actors wait on would be one lock for all of them, taken at each delta
+            stop: shared.stop.child_token(),
             turn: None,
             port: None,
             shared: shared.clone(),
             entry: entry.clone(),
             generation: inboxes.generation,
-            snapshot_at: state.head,
-            ledger: Ledger::new(entry.id.clone(), state, position),
+            snapshot_at: Arc::new(AtomicU64::new(folded.snapshot_at)),
+            snapshot_tried: folded.snapshot_at,
+            ledger: Ledger::new(entry.id.clone(), folded.state, folded.position),
             running: None,
             stopping: None,
             quit: false,
@@ -211,7 +224,7 @@ impl Actor {
     fn on_durable(&mut self, appended: &Appended) -> Result<(), LedgerError> {
         let feed = self.entry.feed.clone();
         self.ledger.committed(appended, |durable| feed.advance(durable.records, durable.overview))?;
-        let behind = self.ledger.state.head - self.snapshot_at;
+        let behind = self.ledger.state.head - self.snapshot_at.load(Ordering::Relaxed).max(self.snapshot_tried);
         if behind >= SNAPSHOT_EVERY && self.ledger.is_clean() {
             self.save_snapshot();
         }
@@ -221,7 +234,8 @@ impl Actor {
     /// Saves the fold as of the durable head, off the append path.
     fn save_snapshot(&mut self) {
         let (state, store, session) = (self.ledger.state.clone(), self.shared.settings.store.clone(), self.entry.id.clone());
-        self.snapshot_at = state.head;
+        let saved_at = self.snapshot_at.clone();
+        self.snapshot_tried = state.head;
         self.shared.tasks.spawn(async move {
             let through_seq = state.head;
             let bytes = tokio::task::spawn_blocking(move || serde_json::to_vec(&state)).await;
@@ -230,8 +244,9 @@ impl Actor {
                 Ok(Err(error)) => Err(StoreError(error.to_string())),
                 Err(error) => Err(StoreError(error.to_string())),
             };
-            if let Err(error) = saved {
-                warn!(session = %session, %error, "the snapshot was not saved");
+            match saved {
+                Ok(()) => drop(saved_at.fetch_max(through_seq, Ordering::Relaxed)),
+                Err(error) => warn!(session = %session, %error, "the snapshot was not saved"),
             }
         });
     }
@@ -290,12 +305,14 @@ impl Actor {
             return None;
         }
         self.save_snapshot_if_behind();
-        self.shared.reschedule();
+        if let Some(at) = wake_at(&self.ledger.state) {
+            self.shared.wake_at(at);
+        }
         Some(Exit::Retired)
     }
 
     fn save_snapshot_if_behind(&mut self) {
-        if self.ledger.state.head > self.snapshot_at {
+        if self.ledger.state.head > self.snapshot_at.load(Ordering::Relaxed) {
             self.save_snapshot();
         }
     }

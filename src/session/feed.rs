@@ -42,11 +42,14 @@ pub(super) struct Inner {
     pub(super) ring: VecDeque<Arc<FeedRecord>>,
     pub(super) live: Option<LiveText>,
     /// The live text that the newest `message` closed, for readers that were there and have not come to its end.
-    pub(super) closed: Option<ClosedText>,
+    pub(super) closed: Option<Arc<ClosedText>>,
     pub(super) activity: Activity,
-    /// Counts the times that all readers were told to go, and why the last time.
+    /// Counts the times that all readers were told to go, and why the last time. What was read from the store before such a time is
+    /// not shown after it.
     pub(super) closings: u64,
     pub(super) closing: Option<Closing>,
+    /// Readers, and those who will be: while there are any, text that streams is kept for them.
+    present: usize,
 }
 
 /// Live text whose attempt is over.
@@ -98,9 +101,26 @@ impl Feed {
         LiveHello { message_id, mode: inner.activity.mode }
     }
 
-    /// Sets the overview that was read from the store, unless an actor has done so meanwhile.
-    pub(super) fn load(&self, overview: Overview) {
-        self.lock().overview.get_or_insert_with(|| Arc::new(overview));
+    /// How often readers were told to go by now: what a caller notes before it reads the store.
+    pub(super) fn epoch(&self) -> u64 {
+        self.lock().closings
+    }
+
+    /// Sets the overview that was read from the store, unless an actor has done so meanwhile. False where it was read too long ago: readers
+    /// were told to go since, and the session may be another or none.
+    pub(super) fn load(&self, epoch: u64, overview: Overview) -> bool {
+        let mut inner = self.lock();
+        if inner.closings != epoch {
+            return false;
+        }
+        inner.overview.get_or_insert_with(|| Arc::new(overview));
+        true
+    }
+
+    /// The overview as the session's actor has read it. Nobody knows better.
+    pub(super) fn awake(&self, overview: Overview) {
+        self.lock().overview = Some(Arc::new(overview));
+        self.wake();
     }
 
     /// Whether a reader may be served: an attempt that the ledger has open is the one in memory. It is not after a restart, until the
@@ -141,7 +161,7 @@ impl Feed {
         let mut inner = self.lock();
         for record in records {
             if record.effect == AttemptEffect::Closes {
-                self.close_attempt(&mut inner, &record);
+                Self::close_attempt(&mut inner, &record);
             }
             if &*record.kind == "done" {
                 inner.activity = Activity::default();
@@ -160,17 +180,26 @@ impl Feed {
     }
 
     /// The attempt's text is void, or whole in the record that closed it. Who has read along until here gets the rest of it first.
-    fn close_attempt(&self, inner: &mut Inner, record: &FeedRecord) {
+    fn close_attempt(inner: &mut Inner, record: &FeedRecord) {
         let Some(mut text) = inner.live.take_if(|live| live.request < record.seq) else { return };
         text.reveal(record.seq);
-        let kept = &*record.kind == "message" && self.wake.receiver_count() > 0;
-        inner.closed = kept.then_some(ClosedText { text, at: record.seq });
+        let kept = &*record.kind == "message" && inner.present > 0;
+        inner.closed = kept.then(|| Arc::new(ClosedText { text, at: record.seq }));
     }
 
-    /// A reader goes. The last one takes along what was kept for readers.
+    /// Somebody comes to read. Gives the durable head, and how often readers were told to go.
+    pub(super) fn come(&self) -> (Seq, u64) {
+        let mut inner = self.lock();
+        inner.present += 1;
+        (inner.overview.as_ref().map_or(0, |o| o.head), inner.closings)
+    }
+
+    /// Somebody who came goes. The last one takes along what was kept for readers.
     pub(super) fn leave(&self) {
-        if self.wake.receiver_count() <= 1 {
-            self.lock().closed = None;
+        let mut inner = self.lock();
+        inner.present = inner.present.saturating_sub(1);
+        if inner.present == 0 {
+            inner.closed = None;
         }
     }
 
@@ -182,14 +211,16 @@ impl Feed {
         inner.activity = Activity::default();
     }
 
-    /// Ends all readers' streams; each says why. Who comes afterwards is served.
+    /// Ends all readers' streams; each says why. Who comes afterwards is served, unless the session is gone.
     pub(super) fn close(&self, why: Closing) {
         let mut inner = self.lock();
         inner.overview = None;
         inner.ring = VecDeque::new();
         (inner.live, inner.closed) = (None, None);
         inner.closings += 1;
-        inner.closing = Some(why);
+        if inner.closing != Some(Closing::Deleted) {
+            inner.closing = Some(why);
+        }
         drop(inner);
         self.wake();
     }

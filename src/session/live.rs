@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::domain::live::{Delta, DeltaKind, StreamMode};
-use crate::domain::{MessageId, Seq, ToolCallId, View};
+use crate::domain::{MessageId, Seq, ToolCallId};
 
 /// The most text of one merged delta, in bytes: what one write to a socket may carry.
 const RUN_BYTES: usize = 64 * 1024;
@@ -96,8 +96,8 @@ impl LiveText {
     }
 
     /// The run after the first `n` deltas that this reader sees, and how far it has come if it sees none.
-    pub(super) fn after(&mut self, n: usize, sees: impl Fn(View, &str) -> bool, view: View) -> Result<Run, usize> {
-        let shown = |piece: &Piece| sees(view, piece.event());
+    pub(super) fn after(&mut self, n: usize, sees: impl Fn(&str) -> bool) -> Result<Run, usize> {
+        let shown = |piece: &Piece| sees(piece.event());
         let Some(skipped) = self.pieces[n..self.visible].iter().position(shown) else { return Err(self.visible) };
         let from = n + skipped;
         if let Some(run) = self.rendered.as_ref().filter(|r| r.from == from && self.extent(from) == r.to) {
@@ -106,6 +106,17 @@ impl LiveText {
         let run = self.render(from, self.extent(from));
         self.rendered = Some(run.clone());
         Ok(run)
+    }
+
+    /// All runs after the first `n` deltas that this reader sees.
+    pub(super) fn all_after(&self, mut n: usize, sees: impl Fn(&str) -> bool) -> Vec<Run> {
+        let mut runs = Vec::new();
+        while let Some(skipped) = self.pieces[n..self.visible].iter().position(|piece| sees(piece.event())) {
+            let run = self.render(n + skipped, self.extent(n + skipped));
+            n = run.to;
+            runs.push(run);
+        }
+        runs
     }
 
     /// Where the run that begins at `from` ends.

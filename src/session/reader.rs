@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::feed::{Closing, Feed, Inner};
+use super::feed::{ClosedText, Closing, Feed, Inner};
 use super::live::Run;
 use super::record::FeedRecord;
 use crate::domain::event::AttemptEffect;
-use crate::domain::{Cursor, Seq, View};
+use crate::domain::{Cursor, Seq};
 use crate::store::StoreError;
 
 mod filter;
@@ -25,17 +25,25 @@ const PAGE: usize = 256;
 /// The most bytes of records that one pull gives.
 const PULL_BYTES: usize = 256 * 1024;
 
-/// Marks a reader as there before it reads: text that streams from here on is kept for it.
+/// Being there to read: text that streams from here on is kept, also before the first pull. Its end is its drop.
 #[derive(Debug)]
 pub struct Presence {
+    feed: Arc<Feed>,
+    /// The durable head when it began: text that was closed by then is not shown as live any more.
     joined: Seq,
-    _wake: watch::Receiver<()>,
+    closings: u64,
 }
 
 impl Presence {
-    pub fn new(feed: &Feed) -> Self {
-        let wake = feed.subscribe();
-        Self { joined: feed.overview().map_or(0, |o| o.head), _wake: wake }
+    pub fn new(feed: Arc<Feed>) -> Self {
+        let (joined, closings) = feed.come();
+        Self { feed, joined, closings }
+    }
+}
+
+impl Drop for Presence {
+    fn drop(&mut self) {
+        self.feed.leave();
     }
 }
 
@@ -72,19 +80,22 @@ pub enum Pulled {
     Closing(Closing),
 }
 
-/// A start that cannot be honoured: the reader begins anew from record 1.
+/// Why a reader cannot begin where it wants to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ahead;
+pub enum NotThere {
+    /// The cursor is ahead of what is durable: the reader begins anew from record 1.
+    Ahead,
+    /// All readers are being told to go; come back.
+    Closed,
+}
 
 /// A position in a feed, and a filter.
 #[derive(Debug)]
 pub struct Reader {
     feed: Arc<Feed>,
+    presence: Presence,
     filter: Filter,
     wake: watch::Receiver<()>,
-    closings: u64,
-    /// The durable head when it came: text that was closed by then is not shown as live any more.
-    joined: Seq,
     /// All records up to here were seen.
     seq: Seq,
     /// The attempt that is open here, by its `request`, and how many of its deltas were seen. 0 is none.
@@ -99,19 +110,20 @@ impl Reader {
     /// A reader at `start`. The feed is loaded and sound.
     ///
     /// # Errors
-    /// When the cursor is ahead of what is durable.
-    pub fn new(feed: Arc<Feed>, filter: Filter, start: Cursor) -> Result<Self, Ahead> {
+    /// [`NotThere`]
+    pub fn new(feed: Arc<Feed>, filter: Filter, start: Cursor) -> Result<Self, NotThere> {
         let mut reader = Self::from_start(feed, filter);
         (reader.seq, reader.attempt, reader.n) = {
             let inner = reader.feed.lock();
-            let (head, edge) = inner.overview.as_ref().map_or((0, 0), |o| (o.head, o.attempt_edge));
-            if start.seq > head {
-                return Err(Ahead);
+            let Some(overview) = &inner.overview else { return Err(NotThere::Closed) };
+            if start.seq > overview.head {
+                return Err(NotThere::Ahead);
             }
+            let edge = overview.attempt_edge;
             // n counts only if nothing has opened or closed an attempt since, and the one open there is the one in memory
             match inner.live.as_ref().filter(|l| start.seq >= edge && l.request == edge) {
                 None => (start.seq, 0, 0),
-                Some(live) if start.n > live.visible() as u64 => return Err(Ahead),
+                Some(live) if start.n > live.visible() as u64 => return Err(NotThere::Ahead),
                 Some(live) => (start.seq, live.request, usize::try_from(start.n).unwrap_or(0)),
             }
         };
@@ -121,11 +133,8 @@ impl Reader {
     /// A reader before record 1.
     pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
         let wake = feed.subscribe();
-        let (closings, joined) = {
-            let inner = feed.lock();
-            (inner.closings, inner.overview.as_ref().map_or(0, |o| o.head))
-        };
-        Self { feed, filter, wake, closings, joined, seq: 0, attempt: 0, n: 0, turn: None, progress: Progress::default() }
+        let presence = Presence::new(feed.clone());
+        Self { feed, presence, filter, wake, seq: 0, attempt: 0, n: 0, turn: None, progress: Progress::default() }
     }
 
     /// From here on only what belongs to that turn.
@@ -135,7 +144,7 @@ impl Reader {
 
     /// As if it had come with that presence: what has streamed since is shown as it streamed.
     pub fn since(&mut self, presence: &Presence) {
-        self.joined = presence.joined;
+        self.presence.joined = presence.joined;
     }
 
     pub fn feed(&self) -> &Arc<Feed> {
@@ -187,7 +196,7 @@ impl Reader {
             self.wake.borrow_and_update();
             let found = {
                 let inner = self.feed.lock();
-                if inner.closings != self.closings {
+                if inner.closings != self.presence.closings {
                     return Ok(Err(inner.closing.unwrap_or(Closing::Draining)));
                 }
                 let head = inner.overview.as_ref().map_or(0, |o| o.head);
@@ -217,19 +226,19 @@ impl Reader {
     fn collect(&mut self) -> Collected {
         let feed = self.feed.clone();
         let mut inner = feed.lock();
-        if inner.closings != self.closings {
+        if inner.closings != self.presence.closings {
             return Collected::Closing(inner.closing.unwrap_or(Closing::Draining));
         }
         let head = inner.overview.as_ref().map_or(0, |o| o.head);
         let mut items = Vec::new();
         if self.seq < head {
             let records: Vec<_> = in_ring(&inner, self.seq + 1).cloned().collect();
-            let rest = self.rest(&mut inner);
+            let closed = inner.closed.clone().filter(|c| self.presence.joined < c.at && self.seq < c.at);
             drop(inner);
             if records.is_empty() {
                 return Collected::Older;
             }
-            self.show(&records, rest, &mut items);
+            self.show(&records, closed.as_deref(), &mut items);
             return Collected::Items(items);
         }
         let of_turn = self.turn.is_none_or(|turn| inner.overview.as_ref().and_then(|o| o.turn) == Some(turn));
@@ -256,16 +265,17 @@ impl Reader {
         stored.into_iter().map(|r| FeedRecord::from_stored(r).map(Arc::new).map_err(broken)).collect()
     }
 
-    fn show(&mut self, records: &[Arc<FeedRecord>], mut rest: Option<Rest>, items: &mut Vec<Item>) {
+    /// `closed`: the newest text that is over, if it streamed while this reader was there; its rest stands before the record that closed it.
+    fn show(&mut self, records: &[Arc<FeedRecord>], closed: Option<&ClosedText>, items: &mut Vec<Item>) {
         let mut bytes = 0;
         for record in records {
             if bytes > PULL_BYTES {
                 return;
             }
             let of_turn = self.turn.is_none_or(|turn| record.turn == Some(turn));
-            if let Some(rest) = rest.take_if(|rest| rest.closed_at == record.seq && rest.request == self.attempt && of_turn) {
-                let id = |run: &Run| Cursor { seq: self.seq, n: run.to as u64 };
-                items.extend(rest.runs.into_iter().map(|run| Item::Event { id: id(&run), event: Name::Live(run.event), data: run.data }));
+            if let Some(closed) = closed.filter(|c| of_turn && c.at == record.seq && c.text.request == self.attempt) {
+                let runs = closed.text.all_after(self.n, |event| self.filter.wants_live(event));
+                items.extend(runs.into_iter().map(|run| self.live_item(run)));
             }
             self.passed(record);
             if !of_turn || !self.filter.wants(&record.kind) {
@@ -278,23 +288,8 @@ impl Reader {
         }
     }
 
-    /// What of the newest closed text this reader has not seen, if it was there when it streamed.
-    fn rest(&self, inner: &mut Inner) -> Option<Rest> {
-        let closed = inner.closed.as_mut().filter(|c| self.joined < c.at && self.seq < c.at)?;
-        let (request, closed_at) = (closed.text.request, closed.at);
-        let mut n = if self.attempt == request { self.n } else { 0 };
-        let mut runs = Vec::new();
-        while n < closed.text.visible() {
-            let wants = |view: View, event: &str| view.shows_live(event) && self.filter.wants(event);
-            match closed.text.after(n, wants, self.filter.view) {
-                Err(all) => n = all,
-                Ok(run) => {
-                    n = run.to;
-                    runs.push(run);
-                }
-            }
-        }
-        Some(Rest { request, closed_at, runs })
+    fn live_item(&self, run: Run) -> Item {
+        Item::Event { id: Cursor { seq: self.seq, n: run.to as u64 }, event: Name::Live(run.event), data: run.data }
     }
 
     /// Moves behind the record: an edge of an attempt ends what was seen of the one before.
@@ -320,13 +315,11 @@ impl Reader {
         }
         let before = self.n;
         while self.n < live.visible() {
-            let wants = |view: View, event: &str| view.shows_live(event) && self.filter.wants(event);
-            match live.after(self.n, wants, self.filter.view) {
+            match live.after(self.n, |event| self.filter.wants_live(event)) {
                 Err(all) => self.n = all,
                 Ok(run) => {
                     self.n = run.to;
-                    let id = Cursor { seq: self.seq, n: run.to as u64 };
-                    items.push(Item::Event { id, event: Name::Live(run.event), data: run.data });
+                    items.push(self.live_item(run));
                 }
             }
         }
@@ -338,19 +331,6 @@ impl Reader {
 fn in_ring(inner: &Inner, seq: Seq) -> impl Iterator<Item = &Arc<FeedRecord>> {
     let skip = inner.ring.front().filter(|first| first.seq <= seq).map(|first| usize::try_from(seq - first.seq).unwrap_or(usize::MAX));
     inner.ring.iter().skip(skip.unwrap_or(usize::MAX))
-}
-
-/// The end of a text that streamed while this reader was there, to be shown before the record that closed it.
-struct Rest {
-    request: Seq,
-    closed_at: Seq,
-    runs: Vec<Run>,
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        self.feed.leave();
-    }
 }
 
 enum Collected {

@@ -3,6 +3,7 @@
 //! An entry lives while it has a user: an actor, a reader, a call under way. Its feed outlives actors. A message is sent under the entry's
 //! lock and an actor retires under the same lock with empty inboxes, so no message is lost between an actor and its successor.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use super::actor::{self, Inboxes};
-use super::command::{Cancelled, Control, Input, Post, Posted, Reply, Resolution, Resolved, SessionError};
+use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, Resolution, Resolved, SessionError};
 use super::feed::{Closing, Feed};
 use super::setup::Settings;
 use crate::domain::event::session::{SessionCreated, SessionUpdated};
@@ -45,7 +46,11 @@ pub(super) struct Shared {
     pub(super) started_at: Timestamp,
     pub(super) loading: Semaphore,
     entries: DashMap<SessionId, Arc<Entry>>,
+    /// The earliest time that a session which went to sleep is to be woken at.
+    wakes: Mutex<Option<Timestamp>>,
     rescheduled: Notify,
+    /// Everything that was due at the start has been activated.
+    woke: AtomicBool,
 }
 
 /// A session that somebody uses.
@@ -54,6 +59,8 @@ pub struct Entry {
     pub(super) id: SessionId,
     pub(super) feed: Arc<Feed>,
     slot: Mutex<Slot>,
+    /// It is being deleted: an actor that fails now does so because of that.
+    deleting: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -93,7 +100,9 @@ impl Sessions {
                 started_at,
                 loading: Semaphore::new(LOADING),
                 entries: DashMap::new(),
+                wakes: Mutex::new(None),
                 rescheduled: Notify::new(),
+                woke: AtomicBool::new(false),
             }),
         }
     }
@@ -120,6 +129,11 @@ impl Sessions {
         });
     }
 
+    /// Whether this process has come to what was open when it started. One that has not leaves it as it found it.
+    pub fn has_woken(&self) -> bool {
+        self.shared.woke.load(Ordering::Relaxed)
+    }
+
     /// Stops: no new input, running turns get their drain time, everything staged is flushed. Returns when the last actor has ended.
     pub async fn stop(&self) {
         self.shared.stop.cancel();
@@ -132,12 +146,11 @@ impl Sessions {
     /// # Errors
     /// `NotFound`, also after its deletion; `Unavailable`.
     pub async fn open(&self, id: &SessionId) -> Result<Lease, SessionError> {
-        let lease = self.lease(id);
-        if lease.feed().overview().is_none() {
-            match self.shared.settings.store.overview(id).await? {
-                Some(overview) => lease.feed().load(overview),
-                None => return Err(SessionError::NotFound),
-            }
+        let lease = self.shared.lease(id);
+        while lease.feed().overview().is_none() {
+            let epoch = lease.feed().epoch();
+            let read = self.shared.settings.store.overview(id).await?;
+            lease.feed().load(epoch, read.ok_or(SessionError::NotFound)?);
         }
         Ok(lease)
     }
@@ -171,16 +184,40 @@ impl Sessions {
     /// # Errors
     /// `Exists` where there is one; `Stopping`, `Busy`, `Unavailable`.
     pub async fn create(&self, id: &SessionId, created: SessionCreated, intake: Option<IntakeRow>) -> Result<Overview, SessionError> {
-        let lease = self.lease(id);
+        let lease = self.shared.lease(id);
         self.input(&lease, |reply| Input::Create { created, intake, reply }).await
     }
 
-    /// Posts a message. Cancel-safe: a post that is dropped is accepted or not, and the key tells which.
+    /// Posts a message, once however often its key comes. Cancel-safe: a post that is dropped is accepted or not, and the key tells which.
     ///
     /// # Errors
     /// `NotFound`, `QueueFull`, `Stopping`, `Busy`, `Unavailable`.
     pub async fn post(&self, session: &Lease, post: Post) -> Result<Posted, SessionError> {
-        self.input(session, |reply| Input::Post { post, reply }).await
+        let (reply, answer) = oneshot::channel();
+        let mut message = Message::Input(Box::new(Input::Post { post: post.clone(), reply }));
+        loop {
+            // the actor remembers each key that it accepts; what was accepted before it woke is in the index
+            let generation = session.entry.activate(&self.shared)?;
+            if let Some(key) = &post.key
+                && let Some(posted) = self.indexed(key).await?
+            {
+                return Ok(posted);
+            }
+            match session.entry.send_to(generation, &self.shared, message)? {
+                None => break,
+                Some(back) => message = back,
+            }
+        }
+        answer.await.unwrap_or_else(|_| Err(dropped()))
+    }
+
+    /// The message that was accepted with that key.
+    async fn indexed(&self, key: &IntakeKey) -> Result<Option<Posted>, SessionError> {
+        let row = self.shared.settings.store.intake(&key.tenant, &key.scope, &key.external_id).await?;
+        Ok(row.and_then(|row| {
+            let (seq, body_hash) = (row.seq, Some(row.body_hash));
+            row.message_id.map(|message_id| Posted { message_id, seq, replayed: true, body_hash })
+        }))
     }
 
     /// Cancels the running turn, and the queue unless it is to be kept.
@@ -216,26 +253,15 @@ impl Sessions {
     }
 
     /// Deletes a session: one commit marks it, and from there it exists for nobody; then its turn is dropped, its readers are told, and all
-    /// of it goes in one commit.
+    /// of it goes in one commit. Cancel-safe: what was asked is done.
     ///
     /// # Errors
     /// `NotFound`, `Unavailable`.
     pub async fn delete(&self, id: &SessionId) -> Result<(), SessionError> {
-        let lease = self.lease(id);
-        if !self.shared.settings.store.mark_deleted(id).await? {
-            return Err(SessionError::NotFound);
-        }
-        lease.feed().close(Closing::Deleted);
-        lease.entry.quit();
-        self.shared.settings.store.erase(id).await?;
-        info!(session = %id, "session deleted");
-        Ok(())
-    }
-
-    fn lease(&self, id: &SessionId) -> Lease {
-        let new = || Arc::new(Entry::new(id.clone(), &self.shared));
-        let entry = self.shared.entries.entry(id.clone()).or_insert_with(new).value().clone();
-        Lease { entry, _release: Release { id: id.clone(), shared: self.shared.clone() } }
+        let (shared, id) = (self.shared.clone(), id.clone());
+        // a task of its own: a caller that hangs up leaves no session half deleted
+        let deleted = self.shared.tasks.spawn(async move { shared.delete(&id).await });
+        deleted.await.unwrap_or_else(|_| Err(dropped()))
     }
 
     async fn input<T>(&self, session: &Lease, input: impl FnOnce(Reply<T>) -> Input) -> Result<T, SessionError> {
@@ -264,36 +290,82 @@ impl Shared {
     /// Activates what is due, for as long as the process takes input.
     async fn schedule(self: &Arc<Self>) {
         loop {
-            let now = self.settings.clock.now();
-            let next = match self.settings.store.due(now, usize::MAX).await {
-                Ok((due, next)) => {
-                    due.iter().for_each(|id| self.wake(id));
-                    next.map_or(POLL, |at| at.since(now).min(POLL))
+            let pass = self.settings.clock.now() + self.wake_due().await;
+            // sessions that retire meanwhile may name an earlier time
+            loop {
+                let at = self.earliest().map_or(pass, |at| at.min(pass));
+                let left = at.since(self.settings.clock.now());
+                if left.is_zero() {
+                    break;
                 }
-                Err(error) => {
-                    warn!(%error, "what is due could not be read");
-                    POLL
+                tokio::select! { biased;
+                    () = self.stop.cancelled() => return,
+                    () = self.rescheduled.notified() => {}
+                    () = tokio::time::sleep(left) => {}
                 }
-            };
-            tokio::select! { biased;
-                () = self.stop.cancelled() => return,
-                () = self.rescheduled.notified() => {}
-                () = tokio::time::sleep(next) => {}
+            }
+            if self.stop.is_cancelled() {
+                return;
             }
         }
     }
 
-    fn wake(self: &Arc<Self>, id: &SessionId) {
-        let new = || Arc::new(Entry::new(id.clone(), self));
-        let entry = self.entries.entry(id.clone()).or_insert_with(new).value().clone();
-        if let Err(error) = entry.activate(self) {
-            warn!(session = %id, %error, "a session that is due was not activated");
+    /// Activates all that is due; how long until the next is, at most [`POLL`].
+    async fn wake_due(self: &Arc<Self>) -> Duration {
+        let now = self.settings.clock.now();
+        *self.wakes.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        match self.settings.store.due(now, usize::MAX).await {
+            Ok((due, next)) => {
+                for id in due {
+                    if let Err(error) = self.lease(&id).entry.activate(self) {
+                        warn!(session = %id, %error, "a session that is due was not activated");
+                    }
+                }
+                self.woke.store(true, Ordering::Relaxed);
+                next.map_or(POLL, |at| at.since(now).min(POLL))
+            }
+            Err(error) => {
+                warn!(%error, "what is due could not be read");
+                POLL
+            }
         }
     }
 
-    /// A time to wake at may be earlier than the scheduler knows.
-    pub(super) fn reschedule(&self) {
+    fn earliest(&self) -> Option<Timestamp> {
+        *self.wakes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session that goes to sleep is to be woken then.
+    pub(super) fn wake_at(&self, at: Timestamp) {
+        {
+            let mut wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
+            *wakes = Some(wakes.map_or(at, |known| known.min(at)));
+        }
         self.rescheduled.notify_one();
+    }
+
+    fn lease(self: &Arc<Self>, id: &SessionId) -> Lease {
+        let new = || Arc::new(Entry::new(id.clone(), self));
+        let entry = self.entries.entry(id.clone()).or_insert_with(new).value().clone();
+        Lease { entry, _release: Release { id: id.clone(), shared: self.clone() } }
+    }
+
+    async fn delete(self: &Arc<Self>, id: &SessionId) -> Result<(), SessionError> {
+        let lease = self.lease(id);
+        lease.entry.deleting.store(true, Ordering::Relaxed);
+        match self.settings.store.mark_deleted(id).await {
+            Ok(true) => {}
+            Ok(false) => return Err(SessionError::NotFound),
+            Err(error) => {
+                lease.entry.deleting.store(false, Ordering::Relaxed);
+                return Err(error.into());
+            }
+        }
+        lease.feed().close(Closing::Deleted);
+        lease.entry.quit();
+        self.settings.store.erase(id).await?;
+        info!(session = %id, "session deleted");
+        Ok(())
     }
 
     /// Lets the entry go if nobody uses it any more. Whoever held it has let go before.
@@ -305,7 +377,7 @@ impl Shared {
 impl Entry {
     fn new(id: SessionId, shared: &Shared) -> Self {
         let feed = Arc::new(Feed::new(id.clone(), shared.settings.store.clone()));
-        Self { id, feed, slot: Mutex::default() }
+        Self { id, feed, slot: Mutex::default(), deleting: AtomicBool::new(false) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Slot> {
@@ -313,8 +385,11 @@ impl Entry {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn activate(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<(), SessionError> {
-        self.awake(&mut self.lock(), shared).map(drop)
+    /// Wakes the actor if it is not awake. Gives its generation.
+    fn activate(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<u64, SessionError> {
+        let mut slot = self.lock();
+        self.awake(&mut slot, shared)?;
+        Ok(slot.generation)
     }
 
     /// The actor's inboxes; an actor that is not awake is woken.
@@ -335,9 +410,22 @@ impl Entry {
         Ok(senders)
     }
 
-    fn send(self: &Arc<Self>, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
+    /// Sends to the actor of that generation; gives the message back where there is another by now.
+    fn send_to(self: &Arc<Self>, generation: u64, shared: &Arc<Shared>, message: Message) -> Result<Option<Message>, SessionError> {
         let mut slot = self.lock();
-        let actor = self.awake(&mut slot, shared)?;
+        self.awake(&mut slot, shared)?;
+        if slot.generation != generation {
+            return Ok(Some(message));
+        }
+        self.send_locked(&mut slot, shared, message).map(|()| None)
+    }
+
+    fn send(self: &Arc<Self>, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
+        self.send_locked(&mut self.lock(), shared, message)
+    }
+
+    fn send_locked(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
+        let actor = self.awake(slot, shared)?;
         let sent = match message {
             Message::Control(control) => actor.control.try_send(control).is_ok(),
             Message::Input(input) => actor.input.try_send(input).is_ok(),
@@ -356,12 +444,17 @@ impl Entry {
         true
     }
 
-    /// The actor of that generation is gone.
-    pub(super) fn vacate(&self, generation: u64) {
+    /// The actor of that generation is gone, and its readers with it where it failed. A successor's feed is not touched.
+    pub(super) fn vacate(&self, generation: u64, failed: bool) {
         let mut slot = self.lock();
-        if slot.generation == generation {
-            slot.actor = None;
-            self.feed.retire();
+        if slot.generation != generation {
+            return;
+        }
+        slot.actor = None;
+        match (failed, self.deleting.load(Ordering::Relaxed)) {
+            (true, false) => self.feed.close(Closing::Draining),
+            // they are told by the deletion
+            (true, true) | (false, _) => self.feed.retire(),
         }
     }
 

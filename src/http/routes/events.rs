@@ -18,7 +18,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Source};
 use crate::http::{Gateway, view_for};
-use crate::session::reader::Filter;
+use crate::session::reader::{Filter, NotThere};
 use crate::session::{Lease, Reader};
 
 #[derive(Debug, Default, Deserialize)]
@@ -54,7 +54,7 @@ pub(crate) async fn feed(
     let start = start(last.filter(|id| !id.is_empty()).or(query.after.as_deref()));
     let types = query.types.map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
     let filter = Filter { view, types, may_decide: gateway.may_decide(&caller) };
-    Ok(sse::feed(&gateway, source(session, filter, &start)))
+    Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))
 }
 
 fn start(text: Option<&str>) -> Start {
@@ -65,22 +65,32 @@ fn start(text: Option<&str>) -> Start {
     }
 }
 
-fn source(lease: Lease, filter: Filter, start: &Start) -> Source {
+/// `None` while the session's readers are being told to go.
+fn source(lease: Lease, filter: Filter, start: &Start) -> Option<Source> {
     let feed = lease.feed().clone();
     let mut opening = String::new();
     sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
-    let head = || Cursor { seq: feed.overview().map_or(0, |o| o.head), n: 0 };
-    let reader = match start {
-        Start::Head => Reader::new(feed.clone(), filter.clone(), head()).map_err(|_| "ahead"),
-        Start::At(cursor) => Reader::new(feed.clone(), filter.clone(), *cursor).map_err(|_| "ahead"),
-        Start::Malformed => Err("malformed"),
+    let head = feed.overview()?.head;
+    let begun = match start {
+        Start::Head => Reader::new(feed.clone(), filter.clone(), Cursor { seq: head, n: 0 }),
+        Start::At(cursor) => Reader::new(feed.clone(), filter.clone(), *cursor),
+        Start::Malformed => return Some(anew(lease, filter, opening, "malformed")),
     };
-    if let (Start::Head, Ok(reader)) = (start, &reader) {
-        sse::id_only(&mut opening, reader.cursor());
+    match begun {
+        Ok(reader) => {
+            if matches!(start, Start::Head) {
+                sse::id_only(&mut opening, reader.cursor());
+            }
+            Some(Source { lease, reader, opening })
+        }
+        Err(NotThere::Ahead) => Some(anew(lease, filter, opening, "ahead")),
+        Err(NotThere::Closed) => None,
     }
-    let reader = reader.unwrap_or_else(|reason| {
-        sse::frame(&mut opening, "reset", None, &json!({"reason": reason, "from_seq": 1}).to_string());
-        Reader::from_start(feed.clone(), filter)
-    });
+}
+
+/// From record 1, told so.
+fn anew(lease: Lease, filter: Filter, mut opening: String, reason: &str) -> Source {
+    sse::frame(&mut opening, "reset", None, &json!({"reason": reason, "from_seq": 1}).to_string());
+    let reader = Reader::from_start(lease.feed().clone(), filter);
     Source { lease, reader, opening }
 }

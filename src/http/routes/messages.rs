@@ -62,7 +62,7 @@ pub(crate) async fn post(
         external_id,
         body_hash: read.hash(),
     });
-    let presence = Presence::new(session.feed());
+    let presence = Presence::new(session.feed().clone());
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;
     let mut response = if body::wants_stream(&headers) {
@@ -103,9 +103,6 @@ async fn accept(
         }
         Some(_) | None => Ok(posted),
     };
-    if let Some(posted) = known(gateway, key.as_ref()).await? {
-        return same(posted);
-    }
     let post = Post {
         text: message.text,
         mode: message.mode,
@@ -113,26 +110,9 @@ async fn accept(
         instructions: message.instructions,
         author: caller.name.clone(),
         trust: Trust::User,
-        key: key.clone(),
+        key,
     };
-    match gateway.sessions.post(session, post).await {
-        Ok(posted) => same(posted),
-        // another process of this key's may have been first while the append was under way: then the index has it
-        Err(SessionError::Unavailable(why)) => match known(gateway, key.as_ref()).await? {
-            Some(posted) => same(posted),
-            None => Err(SessionError::Unavailable(why).into()),
-        },
-        Err(error) => Err(error.into()),
-    }
-}
-
-async fn known(gateway: &Gateway, key: Option<&IntakeKey>) -> Result<Option<Posted>, ApiError> {
-    let Some(key) = key else { return Ok(None) };
-    let row = gateway.sessions.settings().store.intake(&key.tenant, &key.scope, &key.external_id).await?;
-    Ok(row.and_then(|row| {
-        let (seq, body_hash) = (row.seq, Some(row.body_hash));
-        row.message_id.map(|message_id| Posted { message_id, seq, replayed: true, body_hash })
-    }))
+    same(gateway.sessions.post(session, post).await?)
 }
 
 fn accepted(session: &Lease, posted: &Posted) -> Response {

@@ -140,7 +140,7 @@ impl Actor {
         Ok(())
     }
 
-    /// Stops the running turn; the first cause wins. Input that waits goes too, unless it is to be kept.
+    /// Stops the running turn; the first cause wins. Input that waits goes too, unless it is to be kept. The answer comes with the turn's end.
     fn cancel(&mut self, keep_queue: bool, by: &str, reply: Reply<Cancelled>) -> Result<(), LedgerError> {
         let mut removed = Vec::new();
         if !keep_queue {
@@ -149,13 +149,14 @@ impl Actor {
         for message_id in removed.clone() {
             self.stage(MessageRemoved { message_id, by: by.into(), reason: RemovedReason::Cancelled })?;
         }
-        if let Some(running) = &self.running {
-            running.cancel.cancel();
-            self.cancel_waits()?;
-        }
         let cancelled = Cancelled { turn: self.ledger.state.turn.as_ref().map(|t| t.turn), removed };
-        self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
-        Ok(())
+        let Some(running) = &mut self.running else {
+            self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
+            return Ok(());
+        };
+        running.cancel.cancel();
+        running.cancels.push((reply, cancelled));
+        self.cancel_waits()
     }
 }
 

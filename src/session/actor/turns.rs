@@ -14,6 +14,7 @@ use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
 use crate::domain::event::turn::DoneReason;
 use crate::domain::{AgentEvent, MessageId};
+use crate::session::command::{Cancelled, Reply};
 use crate::session::ledger::is_request;
 use crate::session::setup::Want;
 
@@ -26,6 +27,8 @@ pub(super) struct Running {
     pub(super) opening: bool,
     /// Texts that its requests name.
     blobs: Vec<Blob>,
+    /// Who cancelled it: told when its end is on disk, for until then a crash would let it go on.
+    pub(super) cancels: Vec<(Reply<Cancelled>, Cancelled)>,
 }
 
 pub(super) struct Deciding {
@@ -96,7 +99,7 @@ impl Actor {
         };
         self.turn = Some(Box::pin(crate::agent::run(turn)));
         self.port = Some(port);
-        self.running = Some(Running { cancel, deciding: None, opening: true, blobs });
+        self.running = Some(Running { cancel, deciding: None, opening: true, blobs, cancels: Vec::new() });
         Ok(())
     }
 
@@ -153,7 +156,8 @@ impl Actor {
 
     /// Gives the turn its one honest end: whatever it lacks first, then `done`. The next turn begins if input waits for it.
     fn close_turn(&mut self, end: End) -> Result<(), LedgerError> {
-        (self.turn, self.port, self.running) = (None, None, None);
+        (self.turn, self.port) = (None, None);
+        let cancels = self.running.take().map(|r| r.cancels).unwrap_or_default();
         for event in repair::close_step(&self.ledger.state) {
             self.stage(event)?;
         }
@@ -163,6 +167,9 @@ impl Actor {
         info!(%session, turn, reason = done.reason.as_str(), code = done.code, steps = done.steps, ms = done.total_time_ms, "turn ends");
         self.stage(done)?;
         self.ledger.urgent();
+        for (reply, cancelled) in cancels {
+            self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
+        }
         self.start_turn()
     }
 
@@ -188,6 +195,10 @@ impl Actor {
     }
 
     fn begin_step(&mut self, goes_on: bool) -> Result<Option<StepInput>, LedgerError> {
+        // what a cancelled turn has not claimed is left to the next
+        if self.running.as_ref().is_some_and(|r| r.cancel.is_cancelled()) {
+            return Ok(None);
+        }
         let waiting = self.ledger.state.inbox.next_step();
         let (message_ids, texts): (Vec<MessageId>, Vec<&str>) =
             waiting.map(|q| (q.message.message_id.clone(), q.message.text.as_str())).unzip();

@@ -23,6 +23,11 @@ impl fmt::Debug for Filter {
 }
 
 impl Filter {
+    /// Whether live events of that name are shown and asked for.
+    pub(super) fn wants_live(&self, event: &str) -> bool {
+        self.view.shows_live(event) && self.wants(event)
+    }
+
     /// Whether events of that name are asked for.
     pub(super) fn wants(&self, event: &str) -> bool {
         let Some(types) = &self.types else { return true };

@@ -3,11 +3,13 @@
 //! An append checks before it writes: with one writer nothing can come between, so an append that is refused has left no trace and the
 //! others of its group are not touched.
 
+use std::time::SystemTime;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::read::{self, sql_int};
-use crate::domain::SessionId;
 use crate::domain::pending::{Item, ItemKind};
+use crate::domain::{SessionId, Timestamp};
 use crate::store::{Append, Appended, INTAKE_KEPT, Position, Snapshot, StoreError};
 
 /// Intake rows removed in one commit: a few milliseconds, so that appends hardly wait for it.
@@ -219,9 +221,13 @@ pub(super) fn erase(db: &Connection, session: &SessionId) -> rusqlite::Result<()
 /// Removes a batch of old intake rows; true where there may be more.
 pub(super) fn sweep(db: &Connection) -> rusqlite::Result<bool> {
     let kept = i64::try_from(INTAKE_KEPT.as_millis()).unwrap_or(i64::MAX);
+    // back from the newest row, so that a clock which stands still keeps everything; and never from a row of the future, which a clock
+    // that was wrong for a moment may have left
+    let now = sql_int(Timestamp::from_system(SystemTime::now()).0);
     let removed = db.execute(
-        "DELETE FROM intake WHERE rowid IN (SELECT rowid FROM intake WHERE at < (SELECT max(at) FROM intake) - ?1 ORDER BY at LIMIT ?2)",
-        params![kept, SWEEP_BATCH as i64],
+        "DELETE FROM intake WHERE rowid IN
+           (SELECT rowid FROM intake WHERE at < (SELECT min(max(at), ?3) FROM intake) - ?1 ORDER BY at LIMIT ?2)",
+        params![kept, SWEEP_BATCH as i64, now],
     )?;
     Ok(removed == SWEEP_BATCH)
 }
