@@ -83,9 +83,18 @@ pub enum Begin {
     /// At its first step.
     Fresh(StepInput),
     /// In an open step, after a restart.
-    Within { step: OpenStep, input: StepInput },
-    /// After `steps` whole steps, after a restart.
-    Between { steps: u32, answered: bool, last_text: String },
+    Within { step: OpenStep, input: StepInput, said: Said },
+    /// After `steps` whole steps, the last of which `answered` if it asked for no tools.
+    Between { steps: u32, answered: bool, said: Said },
+}
+
+/// What the turn's answers came to so far.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// The newest answer's text: what is known when nothing more can be asked.
+    pub text: String,
+    /// One answer was cut at the output limit.
+    pub truncated: bool,
 }
 
 /// What a turn yields.

@@ -107,7 +107,7 @@ impl Agent {
     fn slot(&self, found: CallState) -> Slot {
         let state = match self.turn.toolbox.get(&found.call.tool) {
             _ if found.has_result() => State::Done,
-            _ if self.truncated => failure(codes::TRUNCATED, "the answer was cut at the output limit, so none of its calls is run"),
+            _ if self.cut => failure(codes::TRUNCATED, "the answer was cut at the output limit, so none of its calls is run"),
             _ if self.is_last() => failure(codes::TOOL_NOT_STARTED, "no more steps are left for tools"),
             Some(tool) if found.started && tool.idempotent() => State::Ready(tool.clone()),
             _ if found.started => failure(

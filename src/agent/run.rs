@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 
-use super::attempt::{Answer, AttemptEnd};
-use super::{Begin, End, Output, StepInput, Turn};
+use super::attempt::AttemptEnd;
+use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::state::CallState;
@@ -28,9 +28,9 @@ pub(super) struct Agent {
     steps: u32,
     /// Requests of the open step.
     pub(super) attempts: u32,
-    /// The newest answer's text: what is known when nothing more can be asked.
-    text: String,
-    pub(super) truncated: bool,
+    said: Said,
+    /// The open step's answer was cut at the output limit: none of its calls is run.
+    pub(super) cut: bool,
     /// Why the next answer is the last.
     last: Option<End>,
 }
@@ -73,32 +73,32 @@ pub fn run(turn: Turn) -> impl Stream<Item = Output> {
 }
 
 /// A step that goes on after a restart: its answer is in, and these are its calls.
-type Resumed = Option<Vec<CallState>>;
+type Resumed = Option<(Finish, Vec<CallState>)>;
 
 impl Agent {
     fn new(turn: Turn) -> Self {
-        let (steps, text) = match &turn.begin {
-            Begin::Fresh(_) => (0, String::new()),
-            Begin::Within { step, .. } => (step.step, String::new()),
-            Begin::Between { steps, last_text, .. } => (*steps, last_text.clone()),
+        let (steps, said) = match &turn.begin {
+            Begin::Fresh(_) => (0, Said::default()),
+            Begin::Within { step, said, .. } => (step.step, said.clone()),
+            Begin::Between { steps, said, .. } => (*steps, said.clone()),
         };
-        let mut agent = Self { turn, steps, attempts: 0, text, truncated: false, last: None };
-        if matches!(agent.turn.begin, Begin::Within { .. }) && agent.steps > agent.turn.limits.max_steps {
+        let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None };
+        if agent.steps > agent.turn.limits.max_steps {
             agent.last = Some(End::new(DoneReason::MaxSteps, ""));
         }
         agent
     }
 
     fn between(&self, answered: bool) -> Begin {
-        Begin::Between { steps: self.steps, answered, last_text: self.text.clone() }
+        Begin::Between { steps: self.steps, answered, said: self.said.clone() }
     }
 
     /// The next step's input, or the turn's end. Only a step that is already open is resumed without asking what it may cost.
     async fn begin(&mut self, begin: Option<Begin>) -> Result<(StepInput, Option<Resumed>), End> {
         match begin {
-            Some(Begin::Within { step, input }) => {
+            Some(Begin::Within { step, input, .. }) => {
                 self.attempts = step.attempts;
-                Ok((input, Some(step.answered.then_some(step.calls))))
+                Ok((input, Some(step.finish.map(|finish| (finish, step.calls)))))
             }
             Some(Begin::Fresh(input)) => {
                 self.begin_step();
@@ -110,7 +110,7 @@ impl Agent {
                 }
                 // the last answer is given: what waits for a next step is left to the next turn
                 if let Some(end) = self.last.take() {
-                    let answer = if self.text.is_empty() { UNFINISHED.into() } else { self.text.clone() };
+                    let answer = if self.said.text.is_empty() { UNFINISHED.into() } else { self.said.text.clone() };
                     return Err(End { answer, ..end });
                 }
                 let spent = answered && self.out_of_budget().is_some();
@@ -135,8 +135,11 @@ impl Agent {
             if resumed.is_none() {
                 yield record(StepStart {});
             }
-            let mut calls = resumed.flatten();
-            if calls.is_none() {
+            let mut calls = Vec::new();
+            if let Some((finish, found)) = resumed.flatten() {
+                *after = self.after_answer(finish, !found.is_empty());
+                calls = found;
+            } else {
                 let mut end = AttemptEnd::Cancelled { text: String::new() };
                 {
                     let mut attempts = pin!(self.attempts(&input, &mut end));
@@ -146,15 +149,15 @@ impl Agent {
                 }
                 match end {
                     AttemptEnd::Answer(answer) => {
-                        *after = self.after_answer(&answer);
-                        calls = Some(calls_of(&answer.content).map(CallState::open).collect());
+                        self.said.text = text_of(&answer.content);
+                        calls = calls_of(&answer.content).map(CallState::open).collect();
+                        *after = self.after_answer(answer.finish, !calls.is_empty());
                     }
                     failed @ (AttemptEnd::Failed(_) | AttemptEnd::Cancelled { .. } | AttemptEnd::Deadline { .. }) => {
                         *after = After::Over(self.failed(failed));
                     }
                 }
             }
-            let calls = calls.unwrap_or_default();
             if !calls.is_empty() {
                 let mut tools = pin!(self.tools(calls));
                 while let Some(output) = tools.next().await {
@@ -168,13 +171,12 @@ impl Agent {
         }
     }
 
-    fn after_answer(&mut self, answer: &Answer) -> After {
-        self.text = text_of(&answer.content);
-        self.truncated |= answer.finish == Finish::MaxTokens;
-        let calls = calls_of(&answer.content).next().is_some();
-        match answer.finish {
-            Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, self.text.clone())),
-            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, self.text.clone())),
+    fn after_answer(&mut self, finish: Finish, calls: bool) -> After {
+        self.cut = finish == Finish::MaxTokens;
+        self.said.truncated |= self.cut;
+        match finish {
+            Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, self.said.text.clone())),
+            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, self.said.text.clone())),
             Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal | Finish::Cancelled => match calls {
                 true => After::GoesOn,
                 false => After::Answered,
@@ -184,8 +186,8 @@ impl Agent {
 
     /// The end of a turn whose last step answered without tool calls.
     fn answered(&self) -> End {
-        let reason = if self.truncated { DoneReason::MaxTokens } else { DoneReason::Completed };
-        End::new(reason, self.text.clone())
+        let reason = if self.said.truncated { DoneReason::MaxTokens } else { DoneReason::Completed };
+        End::new(reason, self.said.text.clone())
     }
 
     fn failed(&self, end: AttemptEnd) -> End {
@@ -193,7 +195,7 @@ impl Agent {
             AttemptEnd::Failed(error) => End::error(error.code, error.message),
             AttemptEnd::Deadline { text } => End {
                 code: Some("deadline".into()),
-                ..End::new(DoneReason::Budget, if text.is_empty() { self.text.clone() } else { text })
+                ..End::new(DoneReason::Budget, if text.is_empty() { self.said.text.clone() } else { text })
             },
             AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
             AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),

@@ -15,10 +15,10 @@ use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{DigestId, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 1;
+pub const FOLD_VERSION: u32 = 2;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -99,6 +99,8 @@ pub struct OpenTurn {
     pub crashes: u32,
     /// Sticky: one answer of the turn was cut at the output limit.
     pub max_tokens: bool,
+    /// The newest whole step asked for no tools, and no input was claimed since.
+    pub answered: bool,
     /// The text of the newest answer.
     pub last_text: String,
 }
@@ -108,8 +110,8 @@ pub struct OpenTurn {
 pub struct OpenStep {
     pub step: u32,
     pub attempts: u32,
-    /// The step's message is in.
-    pub answered: bool,
+    /// How its message ended; `None` until it is in.
+    pub finish: Option<Finish>,
     pub calls: Vec<CallState>,
 }
 
@@ -294,6 +296,7 @@ impl OpenTurn {
             continued: 0,
             crashes: 0,
             max_tokens: false,
+            answered: false,
             last_text: String::new(),
         }
     }
@@ -301,7 +304,7 @@ impl OpenTurn {
 
 impl OpenStep {
     pub(super) fn open(step: u32) -> Self {
-        Self { step, attempts: 0, answered: false, calls: Vec::new() }
+        Self { step, attempts: 0, finish: None, calls: Vec::new() }
     }
 }
 

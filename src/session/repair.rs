@@ -9,9 +9,9 @@ use crate::domain::event::tool::{ToolError, codes};
 use crate::domain::event::turn::{ContinueCause, Done, StepEnd, TurnContinued};
 use crate::domain::pending::{Decision, Item, ItemKind};
 use crate::domain::state::{OpenTurn, SessionState};
-use crate::domain::{AgentEvent, SurfaceMessage, Timestamp};
+use crate::domain::{AgentEvent, Timestamp};
 
-use crate::agent::{Begin, End, StepInput};
+use crate::agent::{Begin, End, Said, StepInput};
 
 /// Crashes that a turn may go on after.
 const MOST_CRASHES: u32 = 2;
@@ -37,14 +37,11 @@ pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<
 /// Where the agent resumes the open turn.
 pub(super) fn resume(state: &SessionState, turn: &OpenTurn) -> Begin {
     let input = StepInput { surface: state.surface.messages.clone() };
+    let said = Said { text: turn.last_text.clone(), truncated: turn.max_tokens };
     match &turn.step {
-        Some(step) => Begin::Within { step: step.clone(), input },
+        Some(step) => Begin::Within { step: step.clone(), input, said },
         None if turn.steps == 0 => Begin::Fresh(input),
-        None => {
-            let last = state.surface.messages.last().map(AsRef::as_ref);
-            let answered = matches!(last, Some(SurfaceMessage::Assistant { .. }));
-            Begin::Between { steps: turn.steps, answered, last_text: turn.last_text.clone() }
-        }
+        None => Begin::Between { steps: turn.steps, answered: turn.answered, said },
     }
 }
 

@@ -111,7 +111,7 @@ impl Model {
                 turn.max_tokens |= e.finish == Finish::MaxTokens;
                 turn.last_text = text_of(&e.content);
                 let step = state.open_step(head)?;
-                step.answered = true;
+                step.finish = Some(e.finish);
                 step.calls = calls_of(&e.content).map(CallState::open).collect();
                 state.surface.assistant(&e.content);
             }

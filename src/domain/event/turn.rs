@@ -138,8 +138,9 @@ impl Turn {
                 turn.step = Some(OpenStep::open(step));
             }
             Turn::StepEnd(_) => {
-                let step = state.open_turn(head)?.step.take();
-                let step = step.ok_or_else(|| FoldError::inconsistent(head, "step_end without step_start"))?;
+                let turn = state.open_turn(head)?;
+                let step = turn.step.take().ok_or_else(|| FoldError::inconsistent(head, "step_end without step_start"))?;
+                turn.answered = step.finish.is_some() && step.calls.is_empty();
                 if let Some(call) = step.calls.iter().find(|c| !c.has_result()) {
                     return Err(FoldError::inconsistent(head, &format!("the step ends before the result of {}", call.call.id)));
                 }
