@@ -21,6 +21,7 @@ use crate::tool::Toolbox;
 pub mod attempt;
 pub mod dispatch;
 pub mod port;
+pub mod rebuild;
 pub mod run;
 
 pub use port::{StepInput, TurnPort};
@@ -142,3 +143,6 @@ impl Blob {
         Self { digest, text: text.into() }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -14,12 +14,12 @@ use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::state::CallState;
-use crate::domain::{AgentEvent, Finish};
+use crate::domain::{AgentEvent, Finish, Timestamp};
 
 /// What the last, tool-less answer may take beyond the turn's deadline.
 const LAST_ANSWER: Duration = Duration::from_secs(60);
 /// What the sender reads when the budget is spent and the model said nothing.
-const UNFINISHED: &str = "I ran out of steps before I had an answer.";
+const UNFINISHED: &str = "I ran out of time or steps before I had an answer.";
 
 /// A turn under way.
 pub(super) struct Agent {
@@ -33,6 +33,8 @@ pub(super) struct Agent {
     pub(super) cut: bool,
     /// Why the next answer is the last.
     last: Option<End>,
+    /// When a request is given up.
+    ends_at: Timestamp,
 }
 
 /// What a step led to.
@@ -82,7 +84,8 @@ impl Agent {
             Begin::Within { step, said, .. } => (step.step, said.clone()),
             Begin::Between { steps, said, .. } => (*steps, said.clone()),
         };
-        let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None };
+        let ends_at = (turn.started_at + turn.limits.deadline).max(turn.clock.now()) + LAST_ANSWER;
+        let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None, ends_at };
         if agent.steps > agent.turn.limits.max_steps {
             agent.last = Some(End::new(DoneReason::MaxSteps, ""));
         }
@@ -117,6 +120,10 @@ impl Agent {
                 let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
                 let Some(input) = input else { return Err(self.answered()) };
                 self.last = self.out_of_budget();
+                if self.last.is_some() {
+                    // tools may have run far beyond the deadline, and the sender is to have an answer all the same
+                    self.ends_at = self.ends_at.max(self.turn.clock.now() + LAST_ANSWER);
+                }
                 self.begin_step();
                 Ok((input, None))
             }
@@ -193,10 +200,11 @@ impl Agent {
     fn failed(&self, end: AttemptEnd) -> End {
         match end {
             AttemptEnd::Failed(error) => End::error(error.code, error.message),
-            AttemptEnd::Deadline { text } => End {
-                code: Some("deadline".into()),
-                ..End::new(DoneReason::Budget, if text.is_empty() { self.said.text.clone() } else { text })
-            },
+            AttemptEnd::Deadline { text } => {
+                let known = [text, self.said.text.clone()].into_iter().find(|t| !t.is_empty());
+                let answer = known.unwrap_or_else(|| UNFINISHED.into());
+                End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, answer) }
+            }
             AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
             AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),
         }
@@ -221,11 +229,9 @@ impl Agent {
         self.last.is_some()
     }
 
-    /// When a request is given up.
+    /// How long a request may still take.
     pub(super) fn time_left(&self) -> Duration {
-        let limits = &self.turn.limits;
-        let spent = self.turn.clock.now().since(self.turn.started_at);
-        (limits.deadline + LAST_ANSWER).saturating_sub(spent)
+        self.ends_at.since(self.turn.clock.now())
     }
 }
 

@@ -232,6 +232,12 @@ impl Sessions {
         Ok(())
     }
 
+    /// Every session that somebody uses, and whether its actor is awake.
+    #[cfg(test)]
+    pub(super) fn awake(&self) -> Vec<(SessionId, bool)> {
+        self.shared.entries.iter().map(|entry| (entry.key().clone(), entry.value().lock().actor.is_some())).collect()
+    }
+
     fn lease(&self, id: &SessionId) -> Lease {
         let new = || Arc::new(Entry::new(id.clone(), &self.shared));
         let entry = self.shared.entries.entry(id.clone()).or_insert_with(new).value().clone();

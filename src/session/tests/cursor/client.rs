@@ -303,6 +303,7 @@ impl Client {
         self.last = Some(*id);
         let value: Value = serde_json::from_str(data).unwrap();
         if !event.as_str().ends_with("_delta") {
+            assert!(id.n == 0 || server.streams_at(id.seq), "seed {}: {id} counts deltas where no attempt is open", self.seed);
             return self.fold(event.as_str(), data);
         }
         let (key, text) = match event.as_str() {

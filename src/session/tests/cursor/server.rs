@@ -91,6 +91,15 @@ impl Server {
         self.feed.overview().and_then(|o| o.attempt).map(|a| a.seq)
     }
 
+    /// Whether an attempt is open at that record.
+    pub(super) fn streams_at(&self, seq: Seq) -> bool {
+        let edge = self.log[..usize::try_from(seq).unwrap()].iter().rev().find(|r| {
+            let human = &*r.kind == "message" && r.json.contains("\"author\":\"human\"");
+            matches!(&*r.kind, "request" | "message" | "retry" | "done") && !human
+        });
+        edge.is_some_and(|r| &*r.kind == "request")
+    }
+
     pub(super) fn has(&self, message: &MessageId) -> bool {
         self.log.iter().any(|r| &*r.kind == "message_queued" && r.names_message(message))
     }
