@@ -15,7 +15,7 @@ use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
 pub const FOLD_VERSION: u32 = 2;
@@ -113,6 +113,8 @@ pub struct OpenStep {
     /// How its message ended; `None` until it is in.
     pub finish: Option<Finish>,
     pub calls: Vec<CallState>,
+    /// What a person said meanwhile: it joins the surface when the step ends, so that no call is parted from its result.
+    pub aside: Vec<Vec<Block>>,
 }
 
 /// A call of the open step's message.
@@ -304,7 +306,7 @@ impl OpenTurn {
 
 impl OpenStep {
     pub(super) fn open(step: u32) -> Self {
-        Self { step, attempts: 0, finish: None, calls: Vec::new() }
+        Self { step, attempts: 0, finish: None, calls: Vec::new(), aside: Vec::new() }
     }
 }
 

@@ -4,5 +4,6 @@ mod crash;
 mod cursor;
 mod faults;
 mod rebuild;
+mod records;
 mod waits;
 mod world;

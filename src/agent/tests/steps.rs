@@ -11,7 +11,7 @@ use crate::domain::toolset::Policy;
 use crate::provider::ErrorClass;
 
 fn within(finish: Option<Finish>, calls: Vec<CallState>, said: &str) -> Begin {
-    let step = OpenStep { step: 1, attempts: 1, finish, calls };
+    let step = OpenStep { step: 1, attempts: 1, finish, calls, aside: Vec::new() };
     Begin::Within { step, input: input("hello"), said: Said { text: said.into(), truncated: false } }
 }
 
@@ -61,7 +61,7 @@ async fn the_last_answer_stays_the_last_after_a_restart() {
         let mut bench = bench(&script, Vec::new());
         bench.turn.limits.max_steps = 2;
         let said = Said { text: "what I know".into(), truncated: false };
-        let step = OpenStep { step: 3, attempts: 1, finish: Some(Finish::Stop), calls: Vec::new() };
+        let step = OpenStep { step: 3, attempts: 1, finish: Some(Finish::Stop), calls: Vec::new(), aside: Vec::new() };
         bench.turn.begin = match within_step {
             true => Begin::Within { step, input: input("hello"), said },
             false => Begin::Between { steps: 3, answered: true, said },

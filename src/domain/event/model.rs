@@ -103,7 +103,10 @@ impl Model {
             }
             Model::Retry(_) => state.attempt = None,
             Model::Thinking(_) => {}
-            Model::Message(e) if e.author.is_some() => state.surface.assistant(&e.content),
+            Model::Message(e) if e.author.is_some() => match state.turn.as_mut().and_then(|t| t.step.as_mut()) {
+                Some(step) => step.aside.push(e.content.clone()),
+                None => state.surface.assistant(&e.content),
+            },
             Model::Message(e) => {
                 state.attempt = None;
                 let turn = state.open_turn(head)?;

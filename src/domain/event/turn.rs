@@ -144,6 +144,7 @@ impl Turn {
                 if let Some(call) = step.calls.iter().find(|c| !c.has_result()) {
                     return Err(FoldError::inconsistent(head, &format!("the step ends before the result of {}", call.call.id)));
                 }
+                step.aside.iter().for_each(|content| state.surface.assistant(content));
             }
             Turn::TurnContinued(e) => {
                 let turn = state.open_turn(head)?;

@@ -119,6 +119,27 @@ async fn a_message_posted_as_done_appears_gets_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_is_one_message_however_often_and_whenever_it_is_posted() {
+    let mut world = World::new(&Script::new(|_, _| answer("hi")), Vec::new()).await;
+    world.store.hold_appends();
+    let posts: Vec<_> = (0..4).map(|_| world.post_aside("once", Some("key"))).collect();
+    world.next_append().await;
+    let mut ids = Vec::new();
+    for (i, post) in posts.into_iter().enumerate() {
+        let posted = post.await.unwrap().unwrap();
+        assert_eq!((posted.seq, posted.replayed), (2, i > 0));
+        ids.push(posted.message_id);
+    }
+    world.store.release_appends();
+    world.done(1).await;
+    world.crash().await;
+    ids.push(world.insist("once", "key").await.message_id);
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(world.kinds().await.iter().filter(|k| *k == "message_queued").count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_idle_actor_goes_and_a_reader_keeps_only_the_feed() {
     let mut world = World::new(&Script::new(|_, _| answer("hi")), Vec::new()).await;
     world.passivate = Duration::from_secs(10);

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 
 use super::world::{World, assert_sound, id, settle};
 use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, text};
+use crate::domain::event::turn::CallStatus;
 use crate::domain::pending::Decision;
 use crate::domain::toolset::Policy;
 use crate::domain::{Cursor, SurfaceMessage, View};
@@ -99,13 +100,10 @@ async fn assert_ended_once(after: &[usize]) {
     ran.lock().unwrap().iter().for_each(|of| *times.entry(of.clone()).or_insert(0) += 1);
     assert!(times.values().all(|t| *t == 1), "{after:?}: {times:?}");
     let done = world.done(1).await;
-    let expected = if after.len() > 2 { ["completed", "interrupted"] } else { ["completed", "completed"] };
-    assert!(expected.contains(&done.reason.as_str()), "{after:?}: {done:?}");
+    let may_end = if after.len() > 2 { ["completed", "interrupted"] } else { ["completed"; 2] };
+    assert!(may_end.contains(&done.reason.as_str()), "{after:?}: {done:?}");
     assert!(!done.answer.is_empty(), "its sender hears");
-    let statuses: Vec<_> = done.tool_calls.iter().map(|c| c.status).collect();
-    let known = |s: &crate::domain::event::turn::CallStatus| format!("{s:?}") == "Ok";
-    // whatever is not known to have happened did not happen twice, and its person was told
-    assert!(after.is_empty() <= statuses.iter().all(known), "{statuses:?}");
+    assert!(!after.is_empty() || done.tool_calls.iter().all(|c| c.status == CallStatus::Ok), "{done:?}");
 }
 
 #[tokio::test(start_paused = true)]
