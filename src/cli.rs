@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -85,8 +84,9 @@ impl Settings {
 async fn serve(settings: &Settings) -> anyhow::Result<ExitCode> {
     let config = settings.load()?;
     telemetry::init(config.log.format, &config.log.level)?;
+    server::raise_file_limit();
     let bind = config.server.bind;
-    let listener = TcpListener::bind(bind).await.with_context(|| format!("server.bind: {bind} cannot be listened on"))?;
+    let listener = server::listen(bind).with_context(|| format!("server.bind: {bind} cannot be listened on"))?;
     let address = listener.local_addr()?;
     let app = App::new(&config, address.port())?;
     println!("Portico listens on http://{address}\nPage, with the local key: {}", app.page);

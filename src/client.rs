@@ -104,8 +104,8 @@ const KEY_HELP: &str = "the gateway wants its local key for this\n\
     Give it with --key or in the variable PORTICO_KEY; it stands in the file `local.key` of the gateway's store folder (`store.path`).";
 
 impl ClientError {
-    fn of(api: &Api, error: ApiError) -> Self {
-        match &error {
+    fn of(api: &Api, error: &ApiError) -> Self {
+        match error {
             ApiError::Transport(_) => Self::Unreachable { url: api.base().to_string(), why: error.to_string() },
             ApiError::Problem(_) if error.is_about_the_key() => Self::KeyNeeded,
             ApiError::Problem(_) => Self::Refused(error.to_string()),
@@ -178,7 +178,7 @@ async fn open(api: &Api, session: Option<SessionId>) -> Result<SessionId, Client
         None => api.create_session().await,
         Some(session) => api.find_session(&session).await.map(|()| session),
     };
-    opened.map_err(|error| ClientError::of(api, error))
+    opened.map_err(|error| ClientError::of(api, &error))
 }
 
 fn std_pipes(json: bool, tty: Tty) -> Pipes {
@@ -189,7 +189,9 @@ fn std_pipes(json: bool, tty: Tty) -> Pipes {
     };
     let is_full = tty.is_full() && std::io::stderr().is_terminal();
     let paint = if is_full { Paint::for_terminal() } else { Paint::Plain };
-    Pipes::new(format, paint, Box::new(std::io::stdout()), Box::new(std::io::stderr()))
+    let mut pipes = Pipes::new(format, paint, Box::new(std::io::stdout()), Box::new(std::io::stderr()));
+    pipes.with_reasoning = is_full;
+    pipes
 }
 
 async fn read_stdin() -> Result<String, ClientError> {

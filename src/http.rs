@@ -7,6 +7,7 @@ pub mod access;
 pub mod assets;
 pub mod body;
 pub mod error;
+pub mod extract;
 pub mod router;
 pub mod routes;
 pub mod sse;

@@ -15,7 +15,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{debug, info, warn};
@@ -26,6 +26,8 @@ use crate::app::App;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long connections get to end once everything else has.
 const LAST_BYTES: Duration = Duration::from_secs(2);
+/// Connections that may wait to be accepted; the system's own limit holds where it is lower.
+const BACKLOG: u32 = 4_096;
 /// A pause after a failed accept, so that a full file table does not burn a core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -59,6 +61,26 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     app.close().await?;
     info!("stopped");
     Ok(())
+}
+
+/// Listens with room for a storm of reconnects.
+///
+/// # Errors
+/// When the address is in use or not this machine's.
+pub fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Lets the process have as many connections as the system allows it: the usual soft limit of 1,024 is less than a gateway's readers.
+pub fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let raised = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard, hard));
+    if let Err(error) = raised {
+        warn!(%error, "the limit of open files stays as it is");
+    }
 }
 
 fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &GracefulShutdown, connections: &TaskTracker) {

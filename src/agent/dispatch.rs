@@ -153,8 +153,8 @@ impl Agent {
             // a full channel drops the report: a newer one follows
             let progress = Progress(Arc::new(move |fields| drop(reports.try_send((id.clone(), fields)))));
             let context = ToolContext { cancel: cancel.clone(), progress };
-            let parallel = tool.parallel(&call.args);
-            let task = bodies.spawn(self.turn.tasks.track_future(body(tool, context, call))).id();
+            let (parallel, limit) = (tool.parallel(&call.args), self.turn.toolbox.timeout(tool.as_ref()));
+            let task = bodies.spawn(self.turn.tasks.track_future(body(tool, context, call, limit))).id();
             slots[i].started = true;
             slots[i].state = State::Running { task, since: Instant::now(), cancel, parallel };
         }
@@ -197,8 +197,8 @@ impl Agent {
 }
 
 /// Runs a body within its time.
-async fn body(tool: Arc<dyn Tool>, context: ToolContext, call: ToolCall) -> Result<ToolOutput, ToolFailure> {
-    let (limit, cancel) = (tool.timeout(), context.cancel.clone());
+async fn body(tool: Arc<dyn Tool>, context: ToolContext, call: ToolCall, limit: Duration) -> Result<ToolOutput, ToolFailure> {
+    let cancel = context.cancel.clone();
     let mut running = tool.call(context, call.args);
     tokio::select! { biased;
         result = &mut running => result,

@@ -84,10 +84,13 @@ impl Agent {
             Begin::Within { step, said, .. } => (step.step, said.clone()),
             Begin::Between { steps, said, .. } => (*steps, said.clone()),
         };
-        let ends_at = (turn.started_at + turn.limits.deadline).max(turn.clock.now()) + LAST_ANSWER;
+        let ends_at = turn.started_at + turn.limits.deadline;
         let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None, ends_at };
+        let asks = matches!(&agent.turn.begin, Begin::Within { step, .. } if step.finish.is_none());
         if agent.steps > agent.turn.limits.max_steps {
-            agent.last = Some(End::new(DoneReason::MaxSteps, ""));
+            agent.answers_last(End::new(DoneReason::MaxSteps, ""));
+        } else if asks && agent.is_late() {
+            agent.answers_last(late());
         }
         agent
     }
@@ -119,10 +122,8 @@ impl Agent {
                 let spent = answered && self.out_of_budget().is_some();
                 let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
                 let Some(input) = input else { return Err(self.answered()) };
-                self.last = self.out_of_budget();
-                if self.last.is_some() {
-                    // tools may have run far beyond the deadline, and the sender is to have an answer all the same
-                    self.ends_at = self.ends_at.max(self.turn.clock.now() + LAST_ANSWER);
+                if let Some(end) = self.out_of_budget() {
+                    self.answers_last(end);
                 }
                 self.begin_step();
                 Ok((input, None))
@@ -220,8 +221,17 @@ impl Agent {
         if self.steps >= limits.max_steps {
             return Some(End::new(DoneReason::MaxSteps, ""));
         }
-        let late = self.turn.clock.now().since(self.turn.started_at) >= limits.deadline;
-        late.then(|| End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, "") })
+        self.is_late().then(late)
+    }
+
+    fn is_late(&self) -> bool {
+        self.turn.clock.now().since(self.turn.started_at) >= self.turn.limits.deadline
+    }
+
+    /// The next answer is the last. Tools, or a restart, may have taken it far beyond the deadline; its sender gets one all the same.
+    fn answers_last(&mut self, end: End) {
+        self.last = Some(end);
+        self.ends_at = self.ends_at.max(self.turn.clock.now()) + LAST_ANSWER;
     }
 
     /// The answer being asked for is the last: no tools are offered.
@@ -229,10 +239,14 @@ impl Agent {
         self.last.is_some()
     }
 
-    /// How long a request may still take.
+    /// How long a request may still take. Only the last answer goes beyond the turn's deadline.
     pub(super) fn time_left(&self) -> Duration {
         self.ends_at.since(self.turn.clock.now())
     }
+}
+
+fn late() -> End {
+    End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, "") }
 }
 
 pub(super) fn record(event: impl Into<AgentEvent>) -> Output {

@@ -123,7 +123,10 @@ fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser)];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
-    Toolbox { policies: tools.iter().filter_map(policy).collect(), tools }
+    // bash has its limit from its own settings: it is the command's, and reported by it
+    let limit = |tool: &Arc<dyn Tool>| config.tools.timeout(tool.spec().name).map(|limit| (tool.spec().name.to_owned(), limit));
+    let timeouts = tools.iter().filter(|tool| tool.spec().name != "bash").filter_map(limit).collect();
+    Toolbox { policies: tools.iter().filter_map(policy).collect(), timeouts, tools }
 }
 
 impl Setup for Agents {

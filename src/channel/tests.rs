@@ -17,7 +17,8 @@ const ALL: [&str; 4] = ["bash", "ask_user", "demo_lookup", "demo_booking"];
 fn toolbox(policies: &[(&str, Policy)]) -> Toolbox {
     let tools: Vec<Arc<dyn Tool>> =
         vec![Arc::new(Bash::new(BashConfig::default())), Arc::new(AskUser), Arc::new(DemoLookup), Arc::new(DemoBooking)];
-    Toolbox { tools, policies: policies.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect() }
+    let policies = policies.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect();
+    Toolbox { tools, policies, ..Toolbox::default() }
 }
 
 /// Every profile, and each with one capability taken or given.

@@ -37,7 +37,7 @@ pub(super) fn read_decision(approval: &Approval, line: &str) -> Option<Decision>
 }
 
 fn offers(approval: &Approval, decision: Decision) -> bool {
-    approval.decisions.contains(&decision)
+    approval.args.is_some() && approval.decisions.as_ref().is_none_or(|offered| offered.contains(&decision))
 }
 
 /// The questions of one wait, asked one after the other.
@@ -144,6 +144,8 @@ mod tests {
         for other in ["s", "", "yes please", "1"] {
             assert_eq!(read_decision(&a, other), None, "{other:?}");
         }
+        let blind = Approval { args: None, decisions: None, ..a };
+        assert_eq!(read_decision(&blind, "y"), None);
     }
 
     #[test]

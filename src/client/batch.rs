@@ -36,7 +36,7 @@ pub(super) enum Waits {
 /// # Errors
 /// When the message could not be posted or the feed was refused.
 pub(super) async fn message(api: Api, session: SessionId, text: String, waits: Waits, pipes: &mut Pipes) -> Result<Exit, ClientError> {
-    let posted = post(&api, &session, &text, PATIENCE).await.map_err(|e| ClientError::of(&api, e))?;
+    let posted = post(&api, &session, &text, PATIENCE).await.map_err(|e| ClientError::of(&api, &e))?;
     // From just before its own record, so that nothing of the turn can be missed, however late the feed opens.
     let mut feed = pin!(feed(api.clone(), session.clone(), (posted.seq - 1).to_string(), PATIENCE));
     let mut batch = Batch::new(pipes);
@@ -157,7 +157,7 @@ impl<'a> Batch<'a> {
                 Ok(Some(Exit::Failed))
             }
             Some(FeedItem::Ended(End::GaveUp(why))) => Err(ClientError::Lost(why)),
-            Some(FeedItem::Ended(End::Refused(error))) => Err(ClientError::of(api, error)),
+            Some(FeedItem::Ended(End::Refused(error))) => Err(ClientError::of(api, &error)),
             Some(FeedItem::Lost(why)) => {
                 if !std::mem::replace(&mut self.lost, true) {
                     self.pipes.note(Tone::Note, &format!("reconnecting... ({why})"));

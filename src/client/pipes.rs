@@ -27,19 +27,23 @@ pub(super) struct Pipes {
     notes: Box<dyn Write + Send>,
     paint: Paint,
     at_line_start: bool,
+    notes_at_line_start: bool,
+    /// Reasoning is shown beside the notes.
+    pub(super) with_reasoning: bool,
     /// Nobody reads stdout any more.
     pub(super) broken: bool,
 }
 
 impl Pipes {
     pub(super) fn new(format: Format, paint: Paint, out: Box<dyn Write + Send>, notes: Box<dyn Write + Send>) -> Self {
-        Self { format, out, notes, paint, at_line_start: true, broken: false }
+        Self { format, out, notes, paint, at_line_start: true, notes_at_line_start: true, with_reasoning: false, broken: false }
     }
 
     /// Something that the person has to know, whatever the format.
     pub(super) fn note(&mut self, tone: Tone, text: &str) {
         // The break goes to stderr too: stdout holds the agent's text and nothing of ours.
-        let gap = if self.at_line_start { "" } else { "\n" };
+        let gap = if self.at_line_start && self.notes_at_line_start { "" } else { "\n" };
+        self.notes_at_line_start = true;
         let text = self.paint.line(tone, text);
         // Without a stderr there is nobody to tell.
         let _ = writeln!(self.notes, "{gap}{text}");
@@ -85,9 +89,14 @@ impl Pipes {
 
 impl Sink for Pipes {
     fn text(&mut self, voice: Voice, text: &str) {
-        if self.format == Format::Stream {
-            let text = self.paint.voice(voice, text);
-            self.write(&text);
+        let shown = self.paint.voice(voice, text);
+        match voice {
+            Voice::Answer if self.format == Format::Stream => self.write(&shown),
+            Voice::Reasoning if self.with_reasoning && self.format != Format::Json => {
+                self.notes_at_line_start = text.ends_with('\n');
+                let _ = self.notes.write_all(shown.as_bytes());
+            }
+            Voice::Answer | Voice::Reasoning => {}
         }
     }
 
@@ -95,11 +104,36 @@ impl Sink for Pipes {
         if !self.at_line_start {
             self.write("\n");
         }
+        if !std::mem::replace(&mut self.notes_at_line_start, true) {
+            let _ = self.notes.write_all(b"\n");
+        }
     }
 
     fn line(&mut self, tone: Tone, line: &str) {
         if self.format != Format::Json {
             self.note(tone, line);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, Pipes};
+    use crate::client::printer::{Out, Tone};
+    use crate::client::sink::{Paint, print};
+    use crate::client::tests::Buffer;
+    use crate::client::wire::Voice;
+
+    #[test]
+    fn stdout_holds_the_agents_text_and_nothing_else() {
+        let (out, notes) = (Buffer::new(), Buffer::new());
+        let mut pipes = Pipes::new(Format::Stream, Paint::Plain, Box::new(out.clone()), Box::new(notes.clone()));
+        pipes.with_reasoning = true;
+        let text = |voice, text: &str| Out::Text(voice, text.into());
+        print(&mut pipes, vec![text(Voice::Reasoning, "hm"), Out::Break, text(Voice::Answer, "Hel")]);
+        pipes.note(Tone::Note, "reconnecting...");
+        let tool = Out::Line(Tone::Tool, "· bash".into());
+        print(&mut pipes, vec![text(Voice::Answer, "lo"), Out::Break, tool]);
+        assert_eq!((out.text().as_str(), notes.text().as_str()), ("Hello\n", "hm\n\nreconnecting...\n· bash\n"));
     }
 }

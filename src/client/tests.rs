@@ -1,7 +1,6 @@
 //! The client against a gateway of its own wire, over a real socket.
 
 mod batch;
-mod by_hand;
 mod fake;
 mod interactive;
 
@@ -12,14 +11,14 @@ use tokio::sync::watch;
 
 /// What was written, for a test to wait on.
 #[derive(Clone)]
-struct Buffer(Arc<watch::Sender<String>>);
+pub(super) struct Buffer(Arc<watch::Sender<String>>);
 
 impl Buffer {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(Arc::new(watch::channel(String::new()).0))
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         self.0.borrow().clone()
     }
 

@@ -137,8 +137,8 @@ pub(super) struct Approval {
     pub(super) tool: String,
     pub(super) args: Option<Args>,
     pub(super) reason: Option<String>,
-    #[serde(default)]
-    pub(super) decisions: Vec<Decision>,
+    /// What may be decided; all that a person can decide where it is absent.
+    pub(super) decisions: Option<Vec<Decision>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]

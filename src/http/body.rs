@@ -35,9 +35,16 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, optional: 
         let detail = "the body must be JSON: send Content-Type: application/json";
         return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail));
     }
-    let bytes = to_bytes(body, cap).await.map_err(|_| too_large())?;
+    let bytes = to_bytes(body, cap).await.map_err(|error| match is_too_long(&error) {
+        true => too_large(),
+        false => ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", "the body ended before it was whole"),
+    })?;
     let bytes = if bytes.is_empty() && optional { Bytes::from_static(b"{}") } else { bytes };
     Ok(Read { bytes })
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<http_body_util::LengthLimitError>())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

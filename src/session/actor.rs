@@ -58,7 +58,8 @@ pub(super) struct Actor {
     /// Since a graceful stop was asked for: when it no longer waits.
     stopping: Option<Instant>,
     quit: bool,
-    idle_since: Instant,
+    /// Since when there is nothing to do; `None` while there is.
+    idle_since: Option<Instant>,
     /// Keys that this actor has accepted lately.
     accepted: input::Accepted,
     snapshot_at: Seq,
@@ -143,7 +144,7 @@ impl Actor {
             running: None,
             stopping: None,
             quit: false,
-            idle_since: Instant::now(),
+            idle_since: None,
             accepted: input::Accepted::default(),
         }
     }
@@ -174,7 +175,7 @@ impl Actor {
             Some(control) = self.control.recv(), if !flush_due => return self.on_control(*control),
             appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(&appended?),
             Some(call) = recv(&mut self.port) => return self.on_port(call),
-            () = sleep_until(deadline) => return self.on_timer(),
+            () = at(deadline), if deadline.is_some() => return self.on_timer(),
             Some(input) = self.input.recv(), if !flush_due => return self.on_input(*input),
             output = poll(&mut self.turn), if !flush_due => return self.on_output(output),
             () = ready(()), if may_append => self.append(),
@@ -249,15 +250,14 @@ impl Actor {
         Ok(())
     }
 
-    /// When the timer is due next: a wait expires, the stop waits no longer, or the session has been idle for long.
-    fn deadline(&self) -> Instant {
-        let now = self.shared.settings.clock.now();
+    /// When the timer is due next: a wait expires, the stop waits no longer, or the session has been idle for long. A turn that streams
+    /// has none, so that its deltas set no timers.
+    fn deadline(&self) -> Option<Instant> {
         let expiry = self.ledger.state.open_items().map(|i| i.expires_at()).min();
-        let expiry = expiry.map(|at| Instant::now() + at.since(now));
+        let expiry = expiry.map(|at| Instant::now() + at.since(self.shared.settings.clock.now()));
         let stop = self.stopping.filter(|_| self.running.is_some());
-        let idle = self.may_retire().then(|| self.idle_since + self.shared.settings.passivate);
-        let far = Instant::now() + std::time::Duration::from_secs(86_400);
-        [expiry, stop, idle].into_iter().flatten().min().unwrap_or(far)
+        let idle = self.idle_since.map(|since| since + self.shared.settings.passivate);
+        [expiry, stop, idle].into_iter().flatten().min()
     }
 
     /// Nothing runs but, at most, a wait for a person.
@@ -271,17 +271,22 @@ impl Actor {
             return Some(Exit::Told);
         }
         if !self.may_retire() {
-            self.idle_since = Instant::now();
+            self.idle_since = None;
             return None;
         }
+        let idle_since = *self.idle_since.get_or_insert_with(Instant::now);
         if self.stopping.is_some() {
             self.save_snapshot_if_behind();
             return Some(Exit::Told);
         }
         let absent = self.ledger.state.profile.is_none();
-        let long_idle = self.idle_since.elapsed() >= self.shared.settings.passivate;
-        let retires = (absent || long_idle) && self.entry.retire(self.generation, || self.control.is_empty() && self.input.is_empty());
-        if !retires {
+        let long_idle = idle_since.elapsed() >= self.shared.settings.passivate;
+        if !absent && !long_idle {
+            return None;
+        }
+        if !self.entry.retire(self.generation, || self.control.is_empty() && self.input.is_empty()) {
+            // something has come: it is work, and a timer that stays due would be served before it
+            self.idle_since = Some(Instant::now());
             return None;
         }
         self.save_snapshot_if_behind();
@@ -310,6 +315,13 @@ fn wake_at(state: &SessionState) -> Option<Timestamp> {
     match state.open_items().map(|i| i.expires_at()).min() {
         Some(expiry) => Some(expiry),
         None => work.then_some(Timestamp(0)),
+    }
+}
+
+async fn at(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

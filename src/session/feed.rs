@@ -41,10 +41,20 @@ pub(super) struct Inner {
     pub(super) overview: Option<Arc<Overview>>,
     pub(super) ring: VecDeque<Arc<FeedRecord>>,
     pub(super) live: Option<LiveText>,
+    /// The live text that the newest `message` closed, for readers that were there and have not come to its end.
+    pub(super) closed: Option<ClosedText>,
     pub(super) activity: Activity,
     /// Counts the times that all readers were told to go, and why the last time.
     pub(super) closings: u64,
     pub(super) closing: Option<Closing>,
+}
+
+/// Live text whose attempt is over.
+#[derive(Debug)]
+pub(super) struct ClosedText {
+    pub(super) text: LiveText,
+    /// The `message` that closed it.
+    pub(super) at: Seq,
 }
 
 /// The part of `hello` that lives in memory only.
@@ -130,8 +140,8 @@ impl Feed {
     pub(super) fn advance(&self, records: Vec<Arc<FeedRecord>>, overview: Arc<Overview>) {
         let mut inner = self.lock();
         for record in records {
-            if record.effect == AttemptEffect::Closes && inner.live.as_ref().is_some_and(|l| l.request < record.seq) {
-                inner.live = None;
+            if record.effect == AttemptEffect::Closes {
+                self.close_attempt(&mut inner, &record);
             }
             if &*record.kind == "done" {
                 inner.activity = Activity::default();
@@ -149,11 +159,26 @@ impl Feed {
         self.wake();
     }
 
+    /// The attempt's text is void, or whole in the record that closed it. Who has read along until here gets the rest of it first.
+    fn close_attempt(&self, inner: &mut Inner, record: &FeedRecord) {
+        let Some(mut text) = inner.live.take_if(|live| live.request < record.seq) else { return };
+        text.reveal(record.seq);
+        let kept = &*record.kind == "message" && self.wake.receiver_count() > 0;
+        inner.closed = kept.then_some(ClosedText { text, at: record.seq });
+    }
+
+    /// A reader goes. The last one takes along what was kept for readers.
+    pub(super) fn leave(&self) {
+        if self.wake.receiver_count() <= 1 {
+            self.lock().closed = None;
+        }
+    }
+
     /// The actor is gone: what it had not made durable never was. Old records are the store's again.
     pub(super) fn retire(&self) {
         let mut inner = self.lock();
         inner.ring = VecDeque::new();
-        inner.live = None;
+        (inner.live, inner.closed) = (None, None);
         inner.activity = Activity::default();
     }
 
@@ -162,7 +187,7 @@ impl Feed {
         let mut inner = self.lock();
         inner.overview = None;
         inner.ring = VecDeque::new();
-        inner.live = None;
+        (inner.live, inner.closed) = (None, None);
         inner.closings += 1;
         inner.closing = Some(why);
         drop(inner);

@@ -3,41 +3,39 @@
 //! It holds a position and nothing else; what it has not pulled costs nobody memory. Records come first, then the live text of the attempt
 //! that is open at its position. `(seq, n)` never goes back.
 
-use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 
-use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Duration, Instant};
 
 use super::feed::{Closing, Feed, Inner};
+use super::live::Run;
 use super::record::FeedRecord;
 use crate::domain::event::AttemptEffect;
-use crate::domain::live::StreamMode;
 use crate::domain::{Cursor, Seq, View};
 use crate::store::StoreError;
+
+mod filter;
+mod progress;
+
+pub use filter::Filter;
+use progress::Progress;
 
 /// Records of one read of the store.
 const PAGE: usize = 256;
 /// The most bytes of records that one pull gives.
 const PULL_BYTES: usize = 256 * 1024;
-/// How often progress is sent while the mode stays.
-const PROGRESS: Duration = Duration::from_millis(250);
 
-/// What a reader wants to see.
-#[derive(Clone)]
-pub struct Filter {
-    pub view: View,
-    /// Only these events; `None` is all. A delta type brings `message`, `retry` and `done` along.
-    pub types: Option<Arc<BTreeSet<String>>>,
-    /// Whether the reader may decide on calls of that tool.
-    pub may_decide: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+/// Marks a reader as there before it reads: text that streams from here on is kept for it.
+#[derive(Debug)]
+pub struct Presence {
+    joined: Seq,
+    _wake: watch::Receiver<()>,
 }
 
-impl fmt::Debug for Filter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filter").field("view", &self.view).field("types", &self.types).finish_non_exhaustive()
+impl Presence {
+    pub fn new(feed: &Feed) -> Self {
+        let wake = feed.subscribe();
+        Self { joined: feed.overview().map_or(0, |o| o.head), _wake: wake }
     }
 }
 
@@ -85,6 +83,8 @@ pub struct Reader {
     filter: Filter,
     wake: watch::Receiver<()>,
     closings: u64,
+    /// The durable head when it came: text that was closed by then is not shown as live any more.
+    joined: Seq,
     /// All records up to here were seen.
     seq: Seq,
     /// The attempt that is open here, by its `request`, and how many of its deltas were seen. 0 is none.
@@ -92,10 +92,7 @@ pub struct Reader {
     n: usize,
     /// Only records of this turn.
     turn: Option<u32>,
-    mode: Option<StreamMode>,
-    chars: u64,
-    progress_at: Option<Instant>,
-    reports: u64,
+    progress: Progress,
 }
 
 impl Reader {
@@ -124,13 +121,21 @@ impl Reader {
     /// A reader before record 1.
     pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
         let wake = feed.subscribe();
-        let closings = feed.lock().closings;
-        Self { feed, filter, wake, closings, seq: 0, attempt: 0, n: 0, turn: None, mode: None, chars: 0, progress_at: None, reports: 0 }
+        let (closings, joined) = {
+            let inner = feed.lock();
+            (inner.closings, inner.overview.as_ref().map_or(0, |o| o.head))
+        };
+        Self { feed, filter, wake, closings, joined, seq: 0, attempt: 0, n: 0, turn: None, progress: Progress::default() }
     }
 
     /// From here on only what belongs to that turn.
     pub fn only_turn(&mut self, turn: u32) {
         self.turn = Some(turn);
+    }
+
+    /// As if it had come with that presence: what has streamed since is shown as it streamed.
+    pub fn since(&mut self, presence: &Presence) {
+        self.joined = presence.joined;
     }
 
     pub fn feed(&self) -> &Arc<Feed> {
@@ -168,7 +173,7 @@ impl Reader {
     /// When the store cannot be read.
     pub async fn pull_one(&mut self) -> Result<Vec<Item>, StoreError> {
         let Ok(record) = self.next_record().await? else { return Ok(Vec::new()) };
-        let data = record.data(self.filter.view, self.filter.may_decide.as_ref()).filter(|_| self.wants(&record.kind));
+        let data = record.data(self.filter.view, self.filter.may_decide.as_ref()).filter(|_| self.filter.wants(&record.kind));
         let id = self.cursor();
         Ok(data.map(|data| Item::Event { id, event: Name::Record(record.kind.clone()), data }).into_iter().collect())
     }
@@ -219,14 +224,16 @@ impl Reader {
         let mut items = Vec::new();
         if self.seq < head {
             let records: Vec<_> = in_ring(&inner, self.seq + 1).cloned().collect();
+            let rest = self.rest(&mut inner);
             drop(inner);
             if records.is_empty() {
                 return Collected::Older;
             }
-            self.show(&records, &mut items);
+            self.show(&records, rest, &mut items);
             return Collected::Items(items);
         }
-        let progress = self.progress(&inner);
+        let of_turn = self.turn.is_none_or(|turn| inner.overview.as_ref().and_then(|o| o.turn) == Some(turn));
+        let progress = self.progress.due(&inner.activity, &self.filter, of_turn);
         let came = self.live(&mut inner, &mut items);
         drop(inner);
         items.extend(progress);
@@ -239,7 +246,7 @@ impl Reader {
             return Err(StoreError(format!("record {} is missing", self.seq + 1)));
         }
         let mut items = Vec::new();
-        self.show(&records, &mut items);
+        self.show(&records, None, &mut items);
         Ok(items)
     }
 
@@ -249,15 +256,19 @@ impl Reader {
         stored.into_iter().map(|r| FeedRecord::from_stored(r).map(Arc::new).map_err(broken)).collect()
     }
 
-    fn show(&mut self, records: &[Arc<FeedRecord>], items: &mut Vec<Item>) {
+    fn show(&mut self, records: &[Arc<FeedRecord>], mut rest: Option<Rest>, items: &mut Vec<Item>) {
         let mut bytes = 0;
         for record in records {
             if bytes > PULL_BYTES {
                 return;
             }
-            self.passed(record);
             let of_turn = self.turn.is_none_or(|turn| record.turn == Some(turn));
-            if !of_turn || !self.wants(&record.kind) {
+            if let Some(rest) = rest.take_if(|rest| rest.closed_at == record.seq && rest.request == self.attempt && of_turn) {
+                let id = |run: &Run| Cursor { seq: self.seq, n: run.to as u64 };
+                items.extend(rest.runs.into_iter().map(|run| Item::Event { id: id(&run), event: Name::Live(run.event), data: run.data }));
+            }
+            self.passed(record);
+            if !of_turn || !self.filter.wants(&record.kind) {
                 continue;
             }
             if let Some(data) = record.data(self.filter.view, self.filter.may_decide.as_ref()) {
@@ -265,6 +276,25 @@ impl Reader {
                 items.push(Item::Event { id: self.cursor(), event: Name::Record(record.kind.clone()), data });
             }
         }
+    }
+
+    /// What of the newest closed text this reader has not seen, if it was there when it streamed.
+    fn rest(&self, inner: &mut Inner) -> Option<Rest> {
+        let closed = inner.closed.as_mut().filter(|c| self.joined < c.at && self.seq < c.at)?;
+        let (request, closed_at) = (closed.text.request, closed.at);
+        let mut n = if self.attempt == request { self.n } else { 0 };
+        let mut runs = Vec::new();
+        while n < closed.text.visible() {
+            let wants = |view: View, event: &str| view.shows_live(event) && self.filter.wants(event);
+            match closed.text.after(n, wants, self.filter.view) {
+                Err(all) => n = all,
+                Ok(run) => {
+                    n = run.to;
+                    runs.push(run);
+                }
+            }
+        }
+        Some(Rest { request, closed_at, runs })
     }
 
     /// Moves behind the record: an edge of an attempt ends what was seen of the one before.
@@ -290,7 +320,7 @@ impl Reader {
         }
         let before = self.n;
         while self.n < live.visible() {
-            let wants = |view: View, event: &str| view.shows_live(event) && wants(&self.filter, event);
+            let wants = |view: View, event: &str| view.shows_live(event) && self.filter.wants(event);
             match live.after(self.n, wants, self.filter.view) {
                 Err(all) => self.n = all,
                 Ok(run) => {
@@ -302,46 +332,25 @@ impl Reader {
         }
         self.n > before
     }
-
-    /// Progress that is due: the mode changed, or text has come for a while; and new reports of running tools.
-    fn progress(&mut self, inner: &Inner) -> Vec<Item> {
-        let activity = &inner.activity;
-        let of_turn = self.turn.is_none_or(|turn| inner.overview.as_ref().and_then(|o| o.turn) == Some(turn));
-        let mut items = Vec::new();
-        let Some(mode) = activity.mode.filter(|_| of_turn) else {
-            (self.mode, self.chars, self.reports) = (None, 0, 0);
-            return items;
-        };
-        let due = self.progress_at.is_none_or(|at| at.elapsed() >= PROGRESS) && activity.chars > self.chars;
-        if (self.mode != Some(mode) || due) && self.wants("stream_progress") {
-            let char_delta = activity.chars.saturating_sub(self.chars);
-            let data = json!({"mode": mode, "char_delta": char_delta}).to_string().into();
-            items.push(Item::Passing { event: "stream_progress", data });
-            (self.mode, self.chars, self.progress_at) = (Some(mode), activity.chars, Some(Instant::now()));
-        }
-        if activity.reports > self.reports && self.filter.view.shows_live("tool_progress") && self.wants("tool_progress") {
-            let newer = activity.tools.values().filter(|(number, _)| *number > self.reports);
-            items.extend(newer.map(|(_, data)| Item::Passing { event: "tool_progress", data: data.clone() }));
-        }
-        self.reports = activity.reports;
-        items
-    }
-
-    fn wants(&self, event: &str) -> bool {
-        wants(&self.filter, event)
-    }
-}
-
-fn wants(filter: &Filter, event: &str) -> bool {
-    let Some(types) = &filter.types else { return true };
-    let ends_deltas = matches!(event, "message" | "retry" | "done");
-    types.contains(event) || (ends_deltas && types.iter().any(|t| t.ends_with("_delta")))
 }
 
 /// The records from `seq` on that are in memory, or none where the first of them is not.
 fn in_ring(inner: &Inner, seq: Seq) -> impl Iterator<Item = &Arc<FeedRecord>> {
     let skip = inner.ring.front().filter(|first| first.seq <= seq).map(|first| usize::try_from(seq - first.seq).unwrap_or(usize::MAX));
     inner.ring.iter().skip(skip.unwrap_or(usize::MAX))
+}
+
+/// The end of a text that streamed while this reader was there, to be shown before the record that closed it.
+struct Rest {
+    request: Seq,
+    closed_at: Seq,
+    runs: Vec<Run>,
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.feed.leave();
+    }
 }
 
 enum Collected {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Tool;
 use crate::domain::ChannelProfile;
@@ -15,11 +16,18 @@ pub struct Toolbox {
     pub tools: Vec<Arc<dyn Tool>>,
     /// The operator's word, by tool name.
     pub policies: BTreeMap<String, Policy>,
+    /// The operator's limits, by tool name; a tool that is not here has its own.
+    pub timeouts: BTreeMap<String, Duration>,
 }
 
 impl Toolbox {
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.spec().name == name)
+    }
+
+    /// How long one call of the tool may take.
+    pub fn timeout(&self, tool: &dyn Tool) -> Duration {
+        self.timeouts.get(tool.spec().name).copied().unwrap_or_else(|| tool.timeout())
     }
 
     /// Every tool with the policy that holds for it on this channel: the operator's, else the tool's own, else the channel's.
@@ -95,6 +103,7 @@ mod tests {
         Toolbox {
             tools: vec![Arc::new(Plain("open", Some(Policy::Allow))), Arc::new(Plain("unsaid", None))],
             policies: policies.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect(),
+            ..Toolbox::default()
         }
     }
 

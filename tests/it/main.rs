@@ -1,1 +1,32 @@
+//! Portico from outside: the shipped binary over real sockets, with a scripted model behind it.
+//!
+//! One file a capability. Everything asserted here stands in the wire contract; where that is silent, so is the test. Each test has a
+//! gateway, a store and a model of its own (`harness`), waits for events with a deadline, and never for time.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "the whole crate is tests: what fails here is to fail the test, loudly")]
+
+mod harness;
+
+mod access;
+mod approvals;
+mod bad_input;
+mod cancel;
+mod capabilities;
+mod config;
+mod crash;
+mod decisions;
+mod demo;
+mod events;
+mod messages;
+mod questions;
+mod queue;
+mod races;
+mod rebuild;
+mod resume;
+mod retries;
+mod sessions;
+mod shutdown;
+mod steer;
+mod turns;
+mod views;
+mod wire;

@@ -94,6 +94,17 @@ async fn past_its_deadline_a_turn_gets_one_answer_without_tools() {
     assert_eq!((ran.end.reason.as_str(), ran.end.answer.as_str(), script.count()), ("budget", "in short", 2));
 }
 
+/// The turn comes back long after its deadline, with an open step: its sender has an answer all the same.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_comes_back_too_late_gets_one_answer_without_tools() {
+    let script = Script::new(|request, _| if request.tools.is_some() { calls(&[("a", "slow")]) } else { answer("in short") });
+    let mut bench = bench(&script, vec![TestTool::new("slow", Policy::Allow)]);
+    bench.turn.begin = within(None, Vec::new(), "");
+    tokio::time::advance(bench.turn.limits.deadline * 2).await;
+    let ran = play(bench.turn).await;
+    assert_eq!((ran.end.reason.as_str(), ran.end.answer.as_str(), script.count()), ("budget", "in short", 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancel_in_the_back_off_ends_it() {
     let script = Script::new(|_, _| vec![failure(ErrorClass::Retry, Some(Duration::from_secs(50)))]);

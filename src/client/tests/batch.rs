@@ -1,3 +1,5 @@
+//! One message, one answer.
+
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 

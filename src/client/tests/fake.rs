@@ -233,17 +233,22 @@ fn closes(event: &str) -> bool {
     matches!(event, "request" | "message" | "retry" | "done")
 }
 
-/// Every call that is answered at once.
+/// Every call that is answered at once. The test hears of it when its effect stands in the ledger.
 async fn simple(State(gateway): State<Shared>, method: Method, uri: axum::http::Uri, headers: HeaderMap, body: String) -> Response {
-    let path = uri.path().to_owned();
-    let body: Value = serde_json::from_str(&body).unwrap_or_default();
-    let _ = gateway.calls.send(Call { path: path.clone(), headers: headers.clone(), body: body.clone() });
-    let trouble = gateway.change(|ledger| take_trouble(ledger, &path));
+    let call = Call { path: uri.path().to_owned(), headers, body: serde_json::from_str(&body).unwrap_or_default() };
+    let response = answer(&gateway, &method, &call);
+    let _ = gateway.calls.send(call);
+    response
+}
+
+fn answer(gateway: &Gateway, method: &Method, call: &Call) -> Response {
+    let Call { path, headers, body } = call;
+    let trouble = gateway.change(|ledger| take_trouble(ledger, path));
     if let Some(Trouble::Problem(status, code)) = trouble {
         return problem(status, code);
     }
     let is_key = headers.get("authorization").is_some_and(|v| v == "Bearer pl_test");
-    if method == Method::POST && !is_key {
+    if *method == Method::POST && !is_key {
         return problem(403, "local_key_required");
     }
     let (status, answer) = match path.rsplit('/').next().unwrap() {
@@ -278,8 +283,9 @@ async fn events(
     let path = format!("/v1/sessions/{id}/events");
     let last_id = headers.get("last-event-id").and_then(|v| v.to_str().ok()).map(str::to_owned);
     let after = last_id.or_else(|| query.iter().find(|(k, _)| k == "after").map(|(_, v)| v.clone())).unwrap_or_default();
-    let _ = gateway.calls.send(Call { path: path.clone(), headers, body: json!({"after": after}) });
+    let call = Call { path: path.clone(), headers, body: json!({"after": after}) };
     if let Some(Trouble::Problem(status, code)) = gateway.change(|ledger| take_trouble(ledger, &path)) {
+        let _ = gateway.calls.send(call);
         return problem(status, code);
     }
     let mut at: Cursor = after.parse().unwrap();
@@ -292,6 +298,7 @@ async fn events(
         }
         (ledger.attempt, ledger.epoch, ledger.hello())
     };
+    let _ = gateway.calls.send(call);
     let frames = stream! {
         yield Ok::<_, Infallible>(format!("retry: 1\n\nevent: hello\ndata: {hello}\n\n"));
         loop {
@@ -320,18 +327,4 @@ fn take_trouble(ledger: &mut Ledger, path: &str) -> Option<Trouble> {
 fn problem(status: u16, code: &str) -> Response {
     let body = json!({"type": "about:blank", "title": code, "status": status, "detail": format!("detail of {code}"), "code": code, "request_id": "r"});
     (StatusCode::from_u16(status).unwrap(), [("content-type", "application/problem+json")], body.to_string()).into_response()
-}
-impl Fake {
-    pub(crate) async fn any_call(&mut self) -> Call {
-        self.calls.recv().await.unwrap()
-    }
-    pub(crate) fn is_running(&self) -> bool {
-        self.ledger.state.lock().unwrap().turn.is_some()
-    }
-    pub(crate) fn think(&self, id: &str, text: &str) {
-        self.change(|l| {
-            let at = l.head();
-            l.deltas.push((at, "reasoning_delta", json!({"message_id": id, "block": 1, "text": text})));
-        });
-    }
 }

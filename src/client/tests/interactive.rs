@@ -1,3 +1,5 @@
+//! A person at the prompt.
+
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

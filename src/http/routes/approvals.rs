@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use crate::domain::{Principal, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP};
 use crate::http::error::ApiError;
+use crate::http::extract::{Path, Query};
 use crate::session::command::Resolution;
 use crate::store::ApprovalFilter;
 

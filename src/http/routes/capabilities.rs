@@ -1,13 +1,14 @@
 //! `GET /v1/sessions/{id}/capabilities`: the tools that a turn would have, and why others are absent.
 
 use axum::Extension;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 
 use crate::domain::Principal;
 use crate::http::error::ApiError;
+use crate::http::extract::Path;
 use crate::http::{Gateway, body};
 
 pub(crate) async fn show(

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::domain::{Cursor, Principal};
 use crate::http::error::ApiError;
+use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Source};
 use crate::http::{Gateway, view_for};
 use crate::session::reader::Filter;

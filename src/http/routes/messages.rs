@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_stream::stream;
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
@@ -20,11 +20,12 @@ use crate::domain::event::turn::Done;
 use crate::domain::{Cursor, MessageId, Principal};
 use crate::http::body::{self, MESSAGE_CAP};
 use crate::http::error::ApiError;
+use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Beat, Next};
 use crate::http::{Gateway, view_for};
 use crate::session::command::{IntakeKey, Post};
 use crate::session::follow::{Fate, Follow};
-use crate::session::reader::{Filter, Pulled};
+use crate::session::reader::{Filter, Presence, Pulled};
 use crate::session::{Item, Lease, Posted, Reader, SessionError};
 use crate::store::StoreError;
 
@@ -61,12 +62,13 @@ pub(crate) async fn post(
         external_id,
         body_hash: read.hash(),
     });
+    let presence = Presence::new(session.feed());
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;
     let mut response = if body::wants_stream(&headers) {
-        stream_turn(&gateway, &caller, session, posted)?
+        stream_turn(&gateway, &caller, session, posted, presence)?
     } else if let Some(wait) = body::prefer_wait(&headers) {
-        wait_turn(&session, &posted, wait).await?
+        wait_turn(&gateway, &session, &posted, wait).await?
     } else {
         accepted(&session, &posted)
     };
@@ -139,18 +141,19 @@ fn accepted(session: &Lease, posted: &Posted) -> Response {
 }
 
 /// The end of the turn that claims the message, if it comes in time.
-async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
-    let applied = [(HeaderName::from_static("preference-applied"), HeaderValue::from_str(&format!("wait={seconds}")))];
-    let [(name, value)] = applied;
-    let ended = tokio::time::timeout(Duration::from_secs(seconds), ended(session, posted)).await;
-    let mut response = match ended {
-        Ok(Ok(Ended::Turn(turn, done))) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
-        Ok(Ok(Ended::Removed)) => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
-        Ok(Ok(Ended::Not)) | Err(_) => accepted(session, posted),
-        Ok(Err(error)) => return Err(error.into()),
+async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
+    let ended = tokio::select! { biased;
+        ended = ended(session, posted) => ended?,
+        () = gateway.draining.cancelled() => Ended::Not,
+        () = tokio::time::sleep(Duration::from_secs(seconds)) => Ended::Not,
     };
-    if let Ok(value) = value {
-        response.headers_mut().insert(name, value);
+    let mut response = match ended {
+        Ended::Turn(turn, done) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
+        Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ended::Not => accepted(session, posted),
+    };
+    if let Ok(value) = HeaderValue::from_str(&format!("wait={seconds}")) {
+        response.headers_mut().insert("preference-applied", value);
     }
     Ok(response)
 }
@@ -158,7 +161,7 @@ async fn wait_turn(session: &Lease, posted: &Posted, seconds: u64) -> Result<Res
 enum Ended {
     Turn(u32, Box<Done>),
     Removed,
-    /// The session stopped first.
+    /// Not in time.
     Not,
 }
 
@@ -183,7 +186,7 @@ fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
-fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted) -> Result<Response, ApiError> {
+fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted, presence: Presence) -> Result<Response, ApiError> {
     let feed = session.feed().clone();
     let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
     let mut opening = String::new();
@@ -192,7 +195,7 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
     let before = Cursor { seq: posted.seq - 1, n: 0 };
     let reader = Reader::new(feed.clone(), filter.clone(), before).map_err(|_| gone())?;
     let follow = Follow::new(&feed, posted.message_id, posted.seq).ok_or_else(gone)?;
-    let turn = TurnStream { session, reader, follow, filter, beat: Beat::new(gateway) };
+    let turn = TurnStream { session, presence, reader, follow, filter, beat: Beat::new(gateway) };
     Ok(sse::respond(turn.frames(opening)))
 }
 
@@ -200,6 +203,8 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
 struct TurnStream {
     /// Keeps the session's feed.
     session: Lease,
+    /// From before the message was posted: its turn's text is shown as it streamed, however fast that was.
+    presence: Presence,
     reader: Reader,
     follow: Follow,
     filter: Filter,
@@ -239,6 +244,7 @@ impl TurnStream {
                 return;
             };
             reader.only_turn(turn);
+            reader.since(&self.presence);
             loop {
                 match self.beat.beside(reader.pull()).await {
                     Next::Got(Pulled::Items(pulled)) => {

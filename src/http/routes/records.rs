@@ -1,7 +1,7 @@
 //! `GET /v1/sessions/{id}/records`: pages of the ledger, in the caller's view.
 
 use axum::Extension;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::Page;
 use crate::domain::Principal;
 use crate::http::error::ApiError;
+use crate::http::extract::{Path, Query};
 use crate::http::{Gateway, body, view_for};
 use crate::session::record::FeedRecord;
 

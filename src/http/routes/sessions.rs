@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hmac::{Hmac, KeyInit, Mac};
@@ -18,6 +18,7 @@ use crate::domain::{AgentEvent, Overview, Principal, Record, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, MESSAGE_CAP};
 use crate::http::error::ApiError;
+use crate::http::extract::{Path, Query};
 use crate::session::SessionError;
 use crate::session::command::merge_metadata;
 use crate::store::{IntakeRow, SessionFilter};

@@ -2,7 +2,7 @@
 
 use axum::Extension;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use crate::domain::{Principal, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP};
 use crate::http::error::ApiError;
+use crate::http::extract::Path;
 use crate::session::Lease;
 use crate::session::command::{Resolution, Resolved, standing};
 

@@ -5,12 +5,13 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 use super::world::{World, assert_sound, settle};
-use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, said, text};
+use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, said, text, within};
 use crate::domain::event::input::Mode;
 use crate::domain::event::model::Model;
 use crate::domain::message::text_of;
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, Finish, View};
+use crate::provider::ModelEvent;
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_without_tools_is_two_appends() {
@@ -78,6 +79,27 @@ async fn a_flood_of_deltas_starves_nobody() {
     assert_eq!(kept, Some((true, done.answer)));
 }
 
+/// The harder case: the turn has its next hundred thousand events in memory, and is ready every time it is asked.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_is_always_ready_holds_no_append_up() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, _| {
+        let delta = ModelEvent::Text { block: 0, text: "x".into() };
+        vec![Act::Wait(held.clone()), Act::Send(vec![delta; 100_000]), said("x", Finish::Stop)]
+    });
+    let world = World::new(&script, Vec::new()).await;
+    world.ask("hello").await;
+    gate.reached().await;
+    settle().await;
+    world.store.hold_appends();
+    // both are there when the actor looks next
+    gate.open();
+    let post = world.post_aside("and this", None);
+    assert_eq!(world.next_append().await, ["message_queued"]);
+    within(post).await.unwrap().unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_steer_goes_to_the_next_step_and_a_followup_to_its_own_turn() {
     let gate = Gate::new();
@@ -108,11 +130,11 @@ async fn a_message_posted_as_done_appears_gets_its_turn() {
     let mut reader = world.reader(View::Admin).await;
     world.ask("first").await;
     for i in 1..TURNS {
-        while &*reader.next_record().await.unwrap().unwrap().kind != "done" {}
+        while &*within(reader.next_record()).await.unwrap().unwrap().kind != "done" {}
         let mode = if i % 2 == 0 { Mode::Steer } else { Mode::Followup };
         world.post("next", mode).await.unwrap();
     }
-    while &*reader.next_record().await.unwrap().unwrap().kind != "done" {}
+    while &*within(reader.next_record()).await.unwrap().unwrap().kind != "done" {}
     let kinds = world.kinds().await;
     assert_eq!(kinds.iter().filter(|k| *k == "turn_start").count(), TURNS);
     assert_sound(&world.log().await);

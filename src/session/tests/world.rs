@@ -1,6 +1,5 @@
 //! A gateway's sessions without its edges: real actors, feeds and registry over a scripted provider and a store in memory.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,7 +85,7 @@ impl World {
     /// With one session, which is idle.
     pub(super) async fn new(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
-        let toolbox = Arc::new(Toolbox { tools, policies: BTreeMap::new() });
+        let toolbox = Arc::new(Toolbox { tools, ..Toolbox::default() });
         let setup = Arc::new(TestSetup { script: script.clone(), toolbox });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);

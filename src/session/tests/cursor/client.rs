@@ -303,7 +303,7 @@ impl Client {
         self.last = Some(*id);
         let value: Value = serde_json::from_str(data).unwrap();
         if !event.as_str().ends_with("_delta") {
-            assert!(id.n == 0 || server.streams_at(id.seq), "seed {}: {id} counts deltas where no attempt is open", self.seed);
+            assert!(id.n == 0 || server.attempt_at(id.seq).is_some(), "seed {}: {id} counts deltas where no attempt is open", self.seed);
             return self.fold(event.as_str(), data);
         }
         let (key, text) = match event.as_str() {
@@ -312,7 +312,7 @@ impl Client {
         };
         self.live.entry(key).or_insert_with(|| (event.as_str().to_owned(), String::new())).1.push_str(text);
         // exactly the first n of this attempt, as far as this client sees them
-        let attempt = server.open_attempt().unwrap();
+        let attempt = server.attempt_at(id.seq).unwrap_or_else(|| panic!("seed {}: {id} is of no attempt", self.seed));
         let want = self.live_of(server, attempt, usize::try_from(id.n).unwrap());
         assert_eq!(self.live, want, "seed {}: a delta came twice or was lost at {id}", self.seed);
     }

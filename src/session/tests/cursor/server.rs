@@ -91,13 +91,13 @@ impl Server {
         self.feed.overview().and_then(|o| o.attempt).map(|a| a.seq)
     }
 
-    /// Whether an attempt is open at that record.
-    pub(super) fn streams_at(&self, seq: Seq) -> bool {
+    /// The attempt that is open at that record.
+    pub(super) fn attempt_at(&self, seq: Seq) -> Option<Seq> {
         let edge = self.log[..usize::try_from(seq).unwrap()].iter().rev().find(|r| {
             let human = &*r.kind == "message" && r.json.contains("\"author\":\"human\"");
             matches!(&*r.kind, "request" | "message" | "retry" | "done") && !human
         });
-        edge.is_some_and(|r| &*r.kind == "request")
+        edge.filter(|r| &*r.kind == "request").map(|r| r.seq)
     }
 
     pub(super) fn has(&self, message: &MessageId) -> bool {

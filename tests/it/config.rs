@@ -1,0 +1,92 @@
+//! A configuration that is wrong is refused at the start, by name, file and line.
+
+use std::path::{Path, PathBuf};
+
+use crate::harness::gateway::{place, portico};
+use crate::harness::{Gateway, Provider, soon};
+
+/// Runs the binary to its end; exit code and everything it said.
+async fn run(dir: &Path, args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    let output = soon("the end of the process", portico(dir, args).envs(variables.iter().copied()).output()).await.unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (output.status.code(), said)
+}
+
+/// A folder with `bad.toml`: a good beginning of two lines, then `rest` from line 3 on.
+fn folder(rest: &str) -> PathBuf {
+    let (dir, port) = place();
+    std::fs::write(dir.join("bad.toml"), format!("[server]\nbind = \"127.0.0.1:{port}\"\n{rest}")).unwrap();
+    dir
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_named_with_file_key_and_line() {
+    for (rest, named) in [
+        ("drain_mss = 5", ["bad.toml", "drain_mss", "3"]),
+        ("drain_ms = \"long\"", ["bad.toml", "drain_ms", "3"]),
+        ("[agents.default]\nmodel = \"mock\"\nmax_step = 3", ["bad.toml", "max_step", "5"]),
+        ("[tools.bash]\npolicy = \"perhaps\"", ["bad.toml", "policy", "4"]),
+        ("[providers.openai]\n\napi_key_file = \"no/such/file\"", ["bad.toml", "api_key_file", "5"]),
+        ("[surprise]\nx = 1", ["bad.toml", "surprise", "3"]),
+        ("[agents.default\nmodel = \"mock\"", ["bad.toml", "", "3"]),
+    ] {
+        let dir = folder(rest);
+        for command in ["serve", "check"] {
+            let (code, said) = run(&dir, &[command, "--config", "bad.toml"], &[]).await;
+            assert!(code.is_some_and(|c| c != 0), "{command} {rest:?}: {code:?} {said}");
+            assert!(named.iter().all(|word| said.contains(word)), "{command} {rest:?} is to name {named:?}: {said}");
+            assert!(!said.contains("panicked"), "{said}");
+        }
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_bad_variable_is_named_and_no_secret_is_shown() {
+    let dir = folder("drain_mss = 5\n[providers.openai]\napi_key = \"sk-very-secret\"");
+    let (_, said) = run(&dir, &["check", "--config", "bad.toml"], &[]).await;
+    assert!(!said.contains("sk-very-secret"), "{said}");
+    std::fs::remove_dir_all(dir).unwrap();
+    let dir = folder("");
+    let (code, said) = run(&dir, &["check", "--config", "bad.toml"], &[("PORTICO__SERVER__DRAIN_MS", "soon")]).await;
+    assert!(code.is_some_and(|c| c != 0) && said.contains("PORTICO__SERVER__DRAIN_MS"), "{code:?} {said}");
+    let (code, said) = run(&dir, &["check", "--config", "missing.toml"], &[]).await;
+    assert!(code.is_some_and(|c| c != 0) && said.contains("missing.toml"), "{code:?} {said}");
+    let (code, said) = run(&dir, &["check", "--config", "bad.toml"], &[]).await;
+    assert_eq!(code, Some(0), "a good one is good: {said}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn without_auth_only_the_loopback_is_served() {
+    let (dir, port) = place();
+    std::fs::write(dir.join("open.toml"), format!("[server]\nbind = \"0.0.0.0:{port}\"\n[store]\npath = \"store\"\n")).unwrap();
+    let (code, said) = run(&dir, &["serve", "--config", "open.toml"], &[]).await;
+    assert!(code.is_some_and(|c| c != 0) && said.contains("server.bind"), "{code:?} {said}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn a_second_process_on_the_same_folder_refuses_to_start() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let (dir, port) = place();
+    let store = gateway.dir.join("store");
+    std::fs::write(dir.join("second.toml"), format!("[server]\nbind = \"127.0.0.1:{port}\"\n[store]\npath = {store:?}\n")).unwrap();
+    let (code, said) = run(&dir, &["serve", "--config", "second.toml"], &[]).await;
+    assert!(code.is_some_and(|c| c != 0) && !said.contains("panicked"), "{code:?} {said}");
+    let id = gateway.session().await;
+    assert_eq!(gateway.ask(&id, "hi").await["answer"], "re: hi", "the first is not disturbed");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn help_names_the_commands() {
+    let (dir, _) = place();
+    let (code, said) = run(&dir, &["--help"], &[]).await;
+    assert_eq!(code, Some(0));
+    for command in ["serve", "chat", "check"] {
+        assert!(said.contains(command), "{said}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
