@@ -1,5 +1,7 @@
 //! The actor's loop: what stands in one append, what waits for it, and that nothing starves.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one event among all")]
+
 use std::time::Duration;
 
 use futures_util::FutureExt;

@@ -209,7 +209,7 @@ impl Server {
             60..65 => self.rename(),
             65..68 => self.human(),
             68..75 => self.retry(),
-            75..83 => drop(self.message(false)),
+            75..83 => self.message(false),
             83..86 => {
                 self.message(true);
                 self.done();
