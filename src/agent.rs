@@ -21,6 +21,7 @@ use crate::tool::Toolbox;
 pub mod attempt;
 pub mod dispatch;
 pub mod port;
+pub mod rebuild;
 pub mod run;
 
 pub use port::{StepInput, TurnPort};
@@ -39,6 +40,8 @@ pub struct Turn {
     pub limits: Limits,
     pub begin: Begin,
     pub started_at: Timestamp,
+    /// How long of it the turn could not run: it waited for a person, or no process was there.
+    pub idle: Duration,
     pub cancel: CancellationToken,
     pub port: Arc<dyn TurnPort>,
     pub tasks: TaskTracker,
@@ -67,7 +70,7 @@ pub struct Blob {
 pub struct Limits {
     /// Steps with tools; then one last answer without.
     pub max_steps: u32,
-    /// Wall-clock time of the turn from its first start, restarts included.
+    /// Time of the turn from its first start, less what it was idle.
     pub deadline: Duration,
     /// How long a cancel waits for tool bodies that have started.
     pub abort_grace: Duration,
@@ -83,9 +86,18 @@ pub enum Begin {
     /// At its first step.
     Fresh(StepInput),
     /// In an open step, after a restart.
-    Within { step: OpenStep, input: StepInput },
-    /// After `steps` whole steps, after a restart.
-    Between { steps: u32, answered: bool, last_text: String },
+    Within { step: OpenStep, input: StepInput, said: Said },
+    /// After `steps` whole steps, the last of which `answered` if it asked for no tools.
+    Between { steps: u32, answered: bool, said: Said },
+}
+
+/// What the turn's answers came to so far.
+#[derive(Clone, Debug, Default)]
+pub struct Said {
+    /// The newest answer's text: what is known when nothing more can be asked.
+    pub text: String,
+    /// One answer was cut at the output limit.
+    pub truncated: bool,
 }
 
 /// What a turn yields.
@@ -133,3 +145,6 @@ impl Blob {
         Self { digest, text: text.into() }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

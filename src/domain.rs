@@ -38,3 +38,6 @@ pub use surface::SurfaceMessage;
 pub use time::{Clock, Timestamp};
 pub use usage::Usage;
 pub use view::View;
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -24,3 +24,5 @@ pub use feed::Feed;
 pub use reader::{Item, Reader};
 pub use registry::{Lease, Sessions};
 pub use setup::{Prepared, Settings, Setup, Want};
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,8 @@ use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStr
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// The first back-off; doubled each time, with full jitter.
 const BACKOFF: Duration = Duration::from_millis(500);
+/// The code of a retry that asks for the last answer.
+const DEADLINE: &str = "deadline";
 /// Batches of a response between the network and the ledger: enough to overlap the two, little enough to hold a fast provider back.
 const BATCHES: usize = 8;
 
@@ -86,6 +88,10 @@ impl Agent {
                             }
                         }
                         Received::Failed(error) => break error,
+                        Received::Deadline if !self.is_last() => {
+                            self.out_of_time();
+                            break out_of_time();
+                        }
                         stopped @ (Received::Cancelled | Received::Deadline) => {
                             let (text, message) = partial.interrupted();
                             *end = match stopped {
@@ -157,6 +163,9 @@ impl Agent {
     }
 
     fn retry_delay(&self, error: &ModelError, tries: u32) -> Option<Duration> {
+        if error.code == DEADLINE {
+            return Some(Duration::ZERO);
+        }
         if error.class != ErrorClass::Retry || tries >= self.turn.limits.attempts {
             return None;
         }
@@ -199,6 +208,11 @@ async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEven
 fn cut() -> ModelError {
     let message = "the provider's stream ended before the answer was whole".into();
     ModelError { class: ErrorClass::Retry, code: "transport_cut", message, retry_after: None }
+}
+
+fn out_of_time() -> ModelError {
+    let message = "the turn's time was over before the answer was whole".into();
+    ModelError { class: ErrorClass::Retry, code: DEADLINE, message, retry_after: None }
 }
 
 /// The text beside tool calls, which Dexter calls thinking.

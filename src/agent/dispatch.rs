@@ -57,15 +57,6 @@ impl Agent {
                     aborting = Some(Instant::now() + self.turn.limits.abort_grace);
                     slot::abort_unstarted(&mut slots);
                 }
-                let starts = slot::startable(&slots, self.turn.limits.pool);
-                for &i in starts.iter().filter(|i| !slots[**i].started) {
-                    yield record(slot::start(&slots[i].call));
-                }
-                if !starts.is_empty() {
-                    self.turn.port.durable().await;
-                    self.start(&mut slots, &starts, &mut bodies, &reports);
-                    continue;
-                }
                 while let Some(slot) = slots.iter_mut().find(|s| !matches!(s.state, State::Done)).filter(|s| s.has_result()) {
                     for event in slot.commit() {
                         yield Output::Record(event);
@@ -73,6 +64,18 @@ impl Agent {
                 }
                 if slots.iter().all(|s| matches!(s.state, State::Done)) {
                     return;
+                }
+                let starts = slot::startable(&slots, self.turn.limits.pool);
+                for &i in starts.iter().filter(|i| !slots[**i].started) {
+                    yield record(slot::start(&slots[i].call));
+                }
+                if !starts.is_empty() {
+                    self.turn.port.durable().await;
+                    // a cancel that came meanwhile was there before the bodies were
+                    if !self.turn.cancel.is_cancelled() {
+                        self.start(&mut slots, &starts, &mut bodies, &reports);
+                    }
+                    continue;
                 }
                 match self.wait(&mut bodies, &mut progress, aborting).await {
                     Event::Progress((tool_call_id, fields)) => yield Output::Live(LiveEvent::ToolProgress { tool_call_id, fields }),
@@ -85,10 +88,11 @@ impl Agent {
     }
 
     /// Judges all calls in the model's order, and has all decisions made, before any body starts.
-    async fn judge(&self, calls: Vec<CallState>) -> Vec<Slot> {
+    async fn judge(&mut self, calls: Vec<CallState>) -> Vec<Slot> {
         let mut slots: Vec<Slot> = calls.into_iter().map(|call| self.slot(call)).collect();
         let gated = |slot: &Slot| match &slot.state {
             State::Ready(tool) => Some(Proposal { call: slot.call.clone(), gate: self.gate(tool.as_ref(), slot) }),
+            State::Withdrawn => Some(Proposal { call: slot.call.clone(), gate: Gate::Closed }),
             State::Done | State::Running { .. } | State::Result(_) | State::Denied { .. } => None,
         };
         let (asked, proposals): (Vec<usize>, Vec<Proposal>) =
@@ -96,7 +100,9 @@ impl Agent {
         if proposals.is_empty() {
             return slots;
         }
+        let asked_at = self.turn.clock.now();
         let verdicts = self.turn.port.decide(proposals).await;
+        self.was_idle(self.turn.clock.now().since(asked_at));
         for (i, verdict) in asked.into_iter().zip(verdicts) {
             slots[i].decided(verdict);
         }
@@ -107,7 +113,7 @@ impl Agent {
     fn slot(&self, found: CallState) -> Slot {
         let state = match self.turn.toolbox.get(&found.call.tool) {
             _ if found.has_result() => State::Done,
-            _ if self.truncated => failure(codes::TRUNCATED, "the answer was cut at the output limit, so none of its calls is run"),
+            _ if self.cut => failure(codes::TRUNCATED, "the answer is not whole, so none of its calls is run"),
             _ if self.is_last() => failure(codes::TOOL_NOT_STARTED, "no more steps are left for tools"),
             Some(tool) if found.started && tool.idempotent() => State::Ready(tool.clone()),
             _ if found.started => failure(
@@ -118,6 +124,8 @@ impl Agent {
                 Ok(()) => State::Ready(tool.clone()),
                 Err(why) => failure(codes::INVALID_ARGUMENTS, &why),
             },
+            // its tool is gone since somebody was asked: the wait is closed, and the model told
+            _ if found.item.is_some() => State::Withdrawn,
             _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),
         };
         Slot { started: found.started, call: found.call, state }

@@ -50,6 +50,8 @@ pub enum Gate {
     Question(Vec<Question>),
     /// The client runs it.
     Client,
+    /// It can no longer run: a wait that is open for it is closed.
+    Closed,
 }
 
 /// What became of a proposal.

@@ -9,17 +9,15 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 
-use super::attempt::{Answer, AttemptEnd};
-use super::{Begin, End, Output, StepInput, Turn};
+use super::attempt::AttemptEnd;
+use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::state::CallState;
-use crate::domain::{AgentEvent, Finish};
+use crate::domain::{AgentEvent, Finish, Timestamp};
 
-/// What the last, tool-less answer may take beyond the turn's deadline.
+/// What the last, tool-less answer may take.
 const LAST_ANSWER: Duration = Duration::from_secs(60);
-/// What the sender reads when the budget is spent and the model said nothing.
-const UNFINISHED: &str = "I ran out of steps before I had an answer.";
 
 /// A turn under way.
 pub(super) struct Agent {
@@ -28,11 +26,13 @@ pub(super) struct Agent {
     steps: u32,
     /// Requests of the open step.
     pub(super) attempts: u32,
-    /// The newest answer's text: what is known when nothing more can be asked.
-    text: String,
-    pub(super) truncated: bool,
-    /// Why the next answer is the last.
-    last: Option<End>,
+    said: Said,
+    /// The open step's answer is not whole: none of its calls is run.
+    pub(super) cut: bool,
+    /// Why the next answer is the last, and when it is given up.
+    last: Option<(End, Timestamp)>,
+    /// When the turn's time is over.
+    deadline: Timestamp,
 }
 
 /// What a step led to.
@@ -73,32 +73,36 @@ pub fn run(turn: Turn) -> impl Stream<Item = Output> {
 }
 
 /// A step that goes on after a restart: its answer is in, and these are its calls.
-type Resumed = Option<Vec<CallState>>;
+type Resumed = Option<(Finish, Vec<CallState>)>;
 
 impl Agent {
     fn new(turn: Turn) -> Self {
-        let (steps, text) = match &turn.begin {
-            Begin::Fresh(_) => (0, String::new()),
-            Begin::Within { step, .. } => (step.step, String::new()),
-            Begin::Between { steps, last_text, .. } => (*steps, last_text.clone()),
+        let (steps, said) = match &turn.begin {
+            Begin::Fresh(_) => (0, Said::default()),
+            Begin::Within { step, said, .. } => (step.step, said.clone()),
+            Begin::Between { steps, said, .. } => (*steps, said.clone()),
         };
-        let mut agent = Self { turn, steps, attempts: 0, text, truncated: false, last: None };
-        if matches!(agent.turn.begin, Begin::Within { .. }) && agent.steps > agent.turn.limits.max_steps {
-            agent.last = Some(End::new(DoneReason::MaxSteps, ""));
+        let deadline = turn.started_at + turn.limits.deadline + turn.idle;
+        let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None, deadline };
+        let asks = matches!(&agent.turn.begin, Begin::Within { step, .. } if step.finish.is_none());
+        if agent.steps > agent.turn.limits.max_steps {
+            agent.answers_last(End::new(DoneReason::MaxSteps, ""));
+        } else if asks && agent.is_late() {
+            agent.answers_last(late());
         }
         agent
     }
 
     fn between(&self, answered: bool) -> Begin {
-        Begin::Between { steps: self.steps, answered, last_text: self.text.clone() }
+        Begin::Between { steps: self.steps, answered, said: self.said.clone() }
     }
 
     /// The next step's input, or the turn's end. Only a step that is already open is resumed without asking what it may cost.
     async fn begin(&mut self, begin: Option<Begin>) -> Result<(StepInput, Option<Resumed>), End> {
         match begin {
-            Some(Begin::Within { step, input }) => {
+            Some(Begin::Within { step, input, .. }) => {
                 self.attempts = step.attempts;
-                Ok((input, Some(step.answered.then_some(step.calls))))
+                Ok((input, Some(step.finish.map(|finish| (finish, step.calls)))))
             }
             Some(Begin::Fresh(input)) => {
                 self.begin_step();
@@ -109,14 +113,18 @@ impl Agent {
                     return Err(self.aborted());
                 }
                 // the last answer is given: what waits for a next step is left to the next turn
-                if let Some(end) = self.last.take() {
-                    let answer = if self.text.is_empty() { UNFINISHED.into() } else { self.text.clone() };
-                    return Err(End { answer, ..end });
+                if let Some((end, _)) = self.last.take() {
+                    return Err(End { answer: self.said.text.clone(), ..end });
                 }
                 let spent = answered && self.out_of_budget().is_some();
                 let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
+                if self.turn.cancel.is_cancelled() {
+                    return Err(self.aborted());
+                }
                 let Some(input) = input else { return Err(self.answered()) };
-                self.last = self.out_of_budget();
+                if let Some(end) = self.out_of_budget() {
+                    self.answers_last(end);
+                }
                 self.begin_step();
                 Ok((input, None))
             }
@@ -135,8 +143,11 @@ impl Agent {
             if resumed.is_none() {
                 yield record(StepStart {});
             }
-            let mut calls = resumed.flatten();
-            if calls.is_none() {
+            let mut calls = Vec::new();
+            if let Some((finish, found)) = resumed.flatten() {
+                *after = self.after_answer(finish, !found.is_empty());
+                calls = found;
+            } else {
                 let mut end = AttemptEnd::Cancelled { text: String::new() };
                 {
                     let mut attempts = pin!(self.attempts(&input, &mut end));
@@ -146,15 +157,15 @@ impl Agent {
                 }
                 match end {
                     AttemptEnd::Answer(answer) => {
-                        *after = self.after_answer(&answer);
-                        calls = Some(calls_of(&answer.content).map(CallState::open).collect());
+                        self.said.text = text_of(&answer.content);
+                        calls = calls_of(&answer.content).map(CallState::open).collect();
+                        *after = self.after_answer(answer.finish, !calls.is_empty());
                     }
                     failed @ (AttemptEnd::Failed(_) | AttemptEnd::Cancelled { .. } | AttemptEnd::Deadline { .. }) => {
                         *after = After::Over(self.failed(failed));
                     }
                 }
             }
-            let calls = calls.unwrap_or_default();
             if !calls.is_empty() {
                 let mut tools = pin!(self.tools(calls));
                 while let Some(output) = tools.next().await {
@@ -168,33 +179,33 @@ impl Agent {
         }
     }
 
-    fn after_answer(&mut self, answer: &Answer) -> After {
-        self.text = text_of(&answer.content);
-        self.truncated |= answer.finish == Finish::MaxTokens;
-        let calls = calls_of(&answer.content).next().is_some();
-        match answer.finish {
-            Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, self.text.clone())),
-            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, self.text.clone())),
-            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal | Finish::Cancelled => match calls {
-                true => After::GoesOn,
-                false => After::Answered,
-            },
+    fn after_answer(&mut self, finish: Finish, calls: bool) -> After {
+        self.cut = matches!(finish, Finish::MaxTokens | Finish::ContentFilter | Finish::Cancelled);
+        self.said.truncated |= finish == Finish::MaxTokens;
+        let said = self.said.text.clone();
+        match finish {
+            Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, said)),
+            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, said)),
+            // a cancel that was stored before its turn ended
+            Finish::Cancelled => After::Over(End { answer: said, ..self.aborted() }),
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal if calls => After::GoesOn,
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal => After::Answered,
         }
     }
 
     /// The end of a turn whose last step answered without tool calls.
     fn answered(&self) -> End {
-        let reason = if self.truncated { DoneReason::MaxTokens } else { DoneReason::Completed };
-        End::new(reason, self.text.clone())
+        let reason = if self.said.truncated { DoneReason::MaxTokens } else { DoneReason::Completed };
+        End::new(reason, self.said.text.clone())
     }
 
     fn failed(&self, end: AttemptEnd) -> End {
         match end {
             AttemptEnd::Failed(error) => End::error(error.code, error.message),
-            AttemptEnd::Deadline { text } => End {
-                code: Some("deadline".into()),
-                ..End::new(DoneReason::Budget, if text.is_empty() { self.text.clone() } else { text })
-            },
+            AttemptEnd::Deadline { text } => {
+                let known = [text, self.said.text.clone()].into_iter().find(|t| !t.is_empty());
+                End { answer: known.unwrap_or_default(), ..late() }
+            }
             AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
             AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),
         }
@@ -210,8 +221,27 @@ impl Agent {
         if self.steps >= limits.max_steps {
             return Some(End::new(DoneReason::MaxSteps, ""));
         }
-        let late = self.turn.clock.now().since(self.turn.started_at) >= limits.deadline;
-        late.then(|| End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, "") })
+        self.is_late().then(late)
+    }
+
+    fn is_late(&self) -> bool {
+        self.turn.clock.now() >= self.deadline
+    }
+
+    /// The time is over in the middle of a request: one more follows, the last.
+    pub(super) fn out_of_time(&mut self) {
+        self.answers_last(late());
+    }
+
+    /// The next answer is the last, and has its own time: tools may have taken the turn far beyond its deadline, and its sender gets an
+    /// answer all the same.
+    fn answers_last(&mut self, end: End) {
+        self.last = Some((end, self.turn.clock.now() + LAST_ANSWER));
+    }
+
+    /// The turn could not run for so long.
+    pub(super) fn was_idle(&mut self, idle: Duration) {
+        self.deadline = self.deadline + idle;
     }
 
     /// The answer being asked for is the last: no tools are offered.
@@ -219,12 +249,15 @@ impl Agent {
         self.last.is_some()
     }
 
-    /// How long a request may still take. Only the last answer goes beyond the turn's deadline.
+    /// How long a request may still take.
     pub(super) fn time_left(&self) -> Duration {
-        let extra = if self.is_last() { LAST_ANSWER } else { Duration::ZERO };
-        let spent = self.turn.clock.now().since(self.turn.started_at);
-        (self.turn.limits.deadline + extra).saturating_sub(spent)
+        let ends_at = self.last.as_ref().map_or(self.deadline, |(_, ends_at)| *ends_at);
+        ends_at.since(self.turn.clock.now())
     }
+}
+
+fn late() -> End {
+    End { code: Some("deadline".into()), ..End::new(DoneReason::Budget, "") }
 }
 
 pub(super) fn record(event: impl Into<AgentEvent>) -> Output {

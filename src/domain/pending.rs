@@ -157,7 +157,8 @@ impl Item {
             Some(Outcome::Answers { reason, .. } | Outcome::Content { reason, .. }) => match reason.as_deref() {
                 Some("expired") => "expired",
                 Some("cancelled") => "cancelled",
-                _ => "decided",
+                Some(_) => "unavailable",
+                None => "decided",
             },
         }
     }

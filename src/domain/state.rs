@@ -4,6 +4,7 @@
 //! restart must repair are all functions of this value. Each family of events folds itself (`event/`); here stand the parts they fold into.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +16,10 @@ use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{DigestId, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 1;
+pub const FOLD_VERSION: u32 = 2;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -99,8 +100,12 @@ pub struct OpenTurn {
     pub crashes: u32,
     /// Sticky: one answer of the turn was cut at the output limit.
     pub max_tokens: bool,
+    /// The newest whole step asked for no tools, and no input was claimed since.
+    pub answered: bool,
     /// The text of the newest answer.
     pub last_text: String,
+    /// Time in which nothing of the turn could run: it waited for a person, or no process was there. In milliseconds.
+    pub idle_ms: u64,
 }
 
 /// From `step_start` to `step_end`.
@@ -108,9 +113,11 @@ pub struct OpenTurn {
 pub struct OpenStep {
     pub step: u32,
     pub attempts: u32,
-    /// The step's message is in.
-    pub answered: bool,
+    /// How its message ended; `None` until it is in.
+    pub finish: Option<Finish>,
     pub calls: Vec<CallState>,
+    /// What a person said meanwhile: it joins the surface when the step ends, so that no call is parted from its result.
+    pub aside: Vec<Vec<Block>>,
 }
 
 /// A call of the open step's message.
@@ -206,6 +213,9 @@ impl SessionState {
         content: &str,
     ) -> Result<(), FoldError> {
         let call = self.open_call(head, id)?;
+        if call.item.as_ref().is_some_and(|item| item.outcome.is_none()) {
+            return Err(FoldError::inconsistent(head, &format!("{id} has a result while it waits for somebody")));
+        }
         call.result = Some(status);
         let summary = CallSummary { tool_call_id: id.clone(), tool: call.call.tool.clone(), status, duration_ms };
         self.surface.tool_result(id, &summary.tool, content, status != CallStatus::Ok);
@@ -232,12 +242,22 @@ impl SessionState {
         if let (ItemKind::Approval(a), Some(Outcome::Decision { decision: Decision::AllowSession, .. })) = (&closed.kind, &closed.outcome) {
             self.grants.insert(a.digest.clone());
         }
+        let asked_at = closed.requested_at;
         self.resolved.push_back(closed);
+        if !self.waits_for_person()
+            && let Some(turn) = &mut self.turn
+        {
+            turn.idle_ms += millis(head.at.since(asked_at));
+        }
         if self.resolved.len() > RESOLVED_KEPT {
             self.resolved.pop_front();
         }
         Ok(())
     }
+}
+
+pub(super) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Inbox {
@@ -294,14 +314,16 @@ impl OpenTurn {
             continued: 0,
             crashes: 0,
             max_tokens: false,
+            answered: false,
             last_text: String::new(),
+            idle_ms: 0,
         }
     }
 }
 
 impl OpenStep {
     pub(super) fn open(step: u32) -> Self {
-        Self { step, attempts: 0, answered: false, calls: Vec::new() }
+        Self { step, attempts: 0, finish: None, calls: Vec::new(), aside: Vec::new() }
     }
 }
 

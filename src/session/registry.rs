@@ -264,6 +264,12 @@ impl Sessions {
         deleted.await.unwrap_or_else(|_| Err(dropped()))
     }
 
+    /// Every session that somebody uses, and whether its actor is awake.
+    #[cfg(test)]
+    pub(super) fn awake(&self) -> Vec<(SessionId, bool)> {
+        self.shared.entries.iter().map(|entry| (entry.key().clone(), entry.value().lock().actor.is_some())).collect()
+    }
+
     async fn input<T>(&self, session: &Lease, input: impl FnOnce(Reply<T>) -> Input) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
         session.entry.send(&self.shared, Message::Input(Box::new(input(reply))))?;

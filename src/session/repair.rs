@@ -6,12 +6,12 @@
 use crate::domain::event::model::Retry;
 use crate::domain::event::pending::{ClientCallResult, QuestionAnswered, ToolApproval};
 use crate::domain::event::tool::{ToolError, codes};
-use crate::domain::event::turn::{ContinueCause, Done, StepEnd, TurnContinued};
+use crate::domain::event::turn::{ContinueCause, Done, DoneReason, StepEnd, TurnContinued};
 use crate::domain::pending::{Decision, Item, ItemKind};
 use crate::domain::state::{OpenTurn, SessionState};
-use crate::domain::{AgentEvent, SurfaceMessage, Timestamp};
+use crate::domain::{AgentEvent, Timestamp};
 
-use crate::agent::{Begin, End, StepInput};
+use crate::agent::{Begin, End, Said, StepInput};
 
 /// Crashes that a turn may go on after.
 const MOST_CRASHES: u32 = 2;
@@ -37,21 +37,18 @@ pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<
 /// Where the agent resumes the open turn.
 pub(super) fn resume(state: &SessionState, turn: &OpenTurn) -> Begin {
     let input = StepInput { surface: state.surface.messages.clone() };
+    let said = Said { text: turn.last_text.clone(), truncated: turn.max_tokens };
     match &turn.step {
-        Some(step) => Begin::Within { step: step.clone(), input },
+        Some(step) => Begin::Within { step: step.clone(), input, said },
         None if turn.steps == 0 => Begin::Fresh(input),
-        None => {
-            let last = state.surface.messages.last().map(AsRef::as_ref);
-            let answered = matches!(last, Some(SurfaceMessage::Assistant { .. }));
-            Begin::Between { steps: turn.steps, answered, last_text: turn.last_text.clone() }
-        }
+        None => Begin::Between { steps: turn.steps, answered: turn.answered, said },
     }
 }
 
 /// Everything that the open turn still lacks but its `done`: the waits' outcomes, the missing results in the model's order, the step's end.
 pub(super) fn close_step(state: &SessionState) -> Vec<AgentEvent> {
     let Some(step) = state.turn.as_ref().and_then(|t| t.step.as_ref()) else { return Vec::new() };
-    let mut events: Vec<AgentEvent> = state.open_items().map(|item| outcome(item, "cancelled")).collect();
+    let mut events: Vec<AgentEvent> = state.open_items().map(|item| outcome(item, Lapse::Cancelled)).collect();
     for call in step.calls.iter().filter(|c| !c.has_result()) {
         let (code, error) = match call.started {
             true => (codes::TOOL_OUTCOME_UNKNOWN, "it had started, and nobody knows what it did"),
@@ -64,15 +61,26 @@ pub(super) fn close_step(state: &SessionState) -> Vec<AgentEvent> {
     events
 }
 
-/// The record that closes a wait without an answer: `expired` or `cancelled`.
-pub(super) fn outcome(item: &Item, why: &str) -> AgentEvent {
+/// Why a wait ends without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lapse {
+    Expired,
+    Cancelled,
+    /// What was asked about cannot be done any more.
+    Withdrawn,
+}
+
+/// The record that closes a wait without an answer.
+pub(super) fn outcome(item: &Item, why: Lapse) -> AgentEvent {
     let tool_call_id = item.tool_call_id().clone();
-    let reason = Some(why.to_owned());
+    let (decision, reason) = match why {
+        Lapse::Expired => (Decision::Expired, "expired"),
+        Lapse::Cancelled => (Decision::Cancelled, "cancelled"),
+        Lapse::Withdrawn => (Decision::Unavailable, "unavailable"),
+    };
+    let reason = Some(reason.to_owned());
     match &item.kind {
-        ItemKind::Approval(a) => {
-            let decision = if why == "expired" { Decision::Expired } else { Decision::Cancelled };
-            ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by: None, note: None }.into()
-        }
+        ItemKind::Approval(a) => ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by: None, note: None }.into(),
         ItemKind::Question(q) => {
             let question_id = q.question_id.clone();
             QuestionAnswered { question_id, tool_call_id, answers: None, declined: true, reason, by: None }.into()
@@ -81,17 +89,30 @@ pub(super) fn outcome(item: &Item, why: &str) -> AgentEvent {
     }
 }
 
+/// What a sender reads when a turn ended and the model had said nothing.
+fn unsaid(reason: DoneReason) -> &'static str {
+    match reason {
+        DoneReason::Aborted => "",
+        DoneReason::Budget | DoneReason::MaxSteps => "I ran out of time or steps before I had an answer.",
+        DoneReason::MaxTokens => "My answer was cut before it said anything.",
+        DoneReason::Blocked => "The model's provider withheld the answer.",
+        DoneReason::Completed | DoneReason::Error | DoneReason::Interrupted => "Sorry, I have no answer.",
+    }
+}
+
 /// The turn's `done`, from its end and the ledger's own counts.
 pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp) -> Done {
     let total_time_ms = u64::try_from(now.since(turn.started_at).as_millis()).unwrap_or(u64::MAX);
     let written = turn.usage.output + turn.usage.reasoning;
     let tokens_per_second = (written > 0 && total_time_ms > 0).then(|| (written as f64 * 1e6 / total_time_ms as f64).round() / 1e3);
+    // nobody is left with silence
+    let answer = if end.answer.trim().is_empty() { unsaid(end.reason).into() } else { end.answer };
     Done {
         reason: end.reason,
         cause: end.cause,
         code: end.code,
         detail: end.detail,
-        answer: end.answer,
+        answer,
         message_ids: turn.message_ids.clone(),
         tool_calls: turn.calls.clone(),
         steps: turn.steps,

@@ -121,7 +121,9 @@ impl Input {
             }
             Input::QueueDrain(e) => {
                 state.inbox.claim(head, &e.message_ids)?;
-                state.open_turn(head)?.message_ids.extend(e.message_ids.iter().cloned());
+                let turn = state.open_turn(head)?;
+                turn.message_ids.extend(e.message_ids.iter().cloned());
+                turn.answered = false;
                 state.surface.user([e.merged_text.as_str()]);
             }
         }

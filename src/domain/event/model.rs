@@ -103,7 +103,10 @@ impl Model {
             }
             Model::Retry(_) => state.attempt = None,
             Model::Thinking(_) => {}
-            Model::Message(e) if e.author.is_some() => state.surface.assistant(&e.content),
+            Model::Message(e) if e.author.is_some() => match state.turn.as_mut().and_then(|t| t.step.as_mut()) {
+                Some(step) => step.aside.push(e.content.clone()),
+                None => state.surface.assistant(&e.content),
+            },
             Model::Message(e) => {
                 state.attempt = None;
                 let turn = state.open_turn(head)?;
@@ -111,7 +114,7 @@ impl Model {
                 turn.max_tokens |= e.finish == Finish::MaxTokens;
                 turn.last_text = text_of(&e.content);
                 let step = state.open_step(head)?;
-                step.answered = true;
+                step.finish = Some(e.finish);
                 step.calls = calls_of(&e.content).map(CallState::open).collect();
                 state.surface.assistant(&e.content);
             }

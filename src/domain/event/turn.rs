@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AttemptEffect;
 use crate::domain::record::Head;
-use crate::domain::state::{FoldError, OpenStep, SessionState};
+use crate::domain::state::{FoldError, OpenStep, SessionState, millis};
 use crate::domain::{MessageId, ToolCallId, Usage};
 
 super::family! {
@@ -138,14 +138,18 @@ impl Turn {
                 turn.step = Some(OpenStep::open(step));
             }
             Turn::StepEnd(_) => {
-                let step = state.open_turn(head)?.step.take();
-                let step = step.ok_or_else(|| FoldError::inconsistent(head, "step_end without step_start"))?;
+                let turn = state.open_turn(head)?;
+                let step = turn.step.take().ok_or_else(|| FoldError::inconsistent(head, "step_end without step_start"))?;
+                turn.answered = step.finish.is_some() && step.calls.is_empty();
                 if let Some(call) = step.calls.iter().find(|c| !c.has_result()) {
                     return Err(FoldError::inconsistent(head, &format!("the step ends before the result of {}", call.call.id)));
                 }
+                step.aside.iter().for_each(|content| state.surface.assistant(content));
             }
             Turn::TurnContinued(e) => {
+                let since = state.updated_at;
                 let turn = state.open_turn(head)?;
+                turn.idle_ms += millis(head.at.since(since));
                 turn.continued = e.count;
                 turn.crashes += u32::from(e.cause == ContinueCause::Crash);
             }

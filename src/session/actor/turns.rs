@@ -1,6 +1,7 @@
 //! Turns: begun, fed, appended, ended.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -91,6 +92,7 @@ impl Actor {
             limits: prepared.limits,
             begin,
             started_at: turn.started_at,
+            idle: Duration::from_millis(turn.idle_ms),
             cancel: cancel.clone(),
             port: Arc::new(Port(sender)),
             tasks: self.shared.tasks.clone(),

@@ -11,7 +11,10 @@ use crate::domain::event::pending::{
 use crate::domain::pending::{Decision, Item, ItemKind, Outcome, check_answers};
 use crate::domain::{AgentEvent, ApprovalId, QuestionId};
 use crate::session::command::{Reply, Resolution, Resolved, standing};
+use crate::session::repair::Lapse;
 
+/// What the model reads when a question got no answer by intent.
+const DECLINED: &str = "The person declined to answer. Do not ask the same again; go on with what you know and say what you assumed.";
 /// What a person may decide. `allow_always` needs rules, which this build does not have.
 const DECISIONS: [Decision; 3] = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny];
 
@@ -19,9 +22,12 @@ impl Actor {
     /// Opens the waits of a step together. One that is open or decided already, from before a restart, stays as it is.
     pub(super) fn decide(&mut self, proposals: Vec<Proposal>, reply: oneshot::Sender<Vec<Verdict>>) -> Result<(), LedgerError> {
         for proposal in &proposals {
-            if self.item_of(proposal).is_none()
-                && let Some(event) = self.wait_for(proposal)
-            {
+            let event = match self.item_of(proposal) {
+                None => self.wait_for(proposal),
+                Some(item) if proposal.gate == Gate::Closed && item.outcome.is_none() => Some(repair::outcome(item, Lapse::Withdrawn)),
+                Some(_) => None,
+            };
+            if let Some(event) = event {
                 self.stage(event)?;
                 self.ledger.urgent();
             }
@@ -41,7 +47,7 @@ impl Actor {
         let (tool_call_id, tool, args) = (proposal.call.id.clone(), proposal.call.tool.clone(), proposal.call.args.clone());
         let expires_at = settings.clock.now() + settings.expire;
         match &proposal.gate {
-            Gate::Open => None,
+            Gate::Open | Gate::Closed => None,
             Gate::Approval { reason } => {
                 let digest = args.digest(&tool);
                 let approval_id = ApprovalId::from_uuid(settings.ids.uuid());
@@ -74,7 +80,7 @@ impl Actor {
     }
 
     pub(super) fn cancel_waits(&mut self) -> Result<(), LedgerError> {
-        let events: Vec<AgentEvent> = self.ledger.state.open_items().map(|item| repair::outcome(item, "cancelled")).collect();
+        let events: Vec<AgentEvent> = self.ledger.state.open_items().map(|item| repair::outcome(item, Lapse::Cancelled)).collect();
         for event in events {
             self.stage(event)?;
         }
@@ -86,7 +92,7 @@ impl Actor {
     pub(super) fn expire(&mut self) -> Result<(), LedgerError> {
         let now = self.shared.settings.clock.now();
         let late = self.ledger.state.open_items().filter(|i| i.expires_at() <= now);
-        let events: Vec<AgentEvent> = late.map(|item| repair::outcome(item, "expired")).collect();
+        let events: Vec<AgentEvent> = late.map(|item| repair::outcome(item, Lapse::Expired)).collect();
         for event in events {
             self.stage(event)?;
         }
@@ -153,14 +159,15 @@ fn verdict(proposal: &Proposal, item: Option<&Item>) -> Option<Verdict> {
             Decision::Deny => denied(format!("A person denied it{}.", note.as_ref().map_or(String::new(), |n| format!(": {n}"))), by),
             Decision::Expired => denied("Nobody decided in time, so it was denied.".into(), &None),
             Decision::Cancelled => denied("The turn was cancelled before anybody decided.".into(), &None),
-            Decision::Unavailable => denied("Nobody is there who could permit it.".into(), &None),
+            Decision::Unavailable => denied("The tool is not there any more, so it was denied.".into(), &None),
         },
         Outcome::Answers { answers: Some(answers), .. } => Verdict::Answered(answers.clone()),
         Outcome::Content { content: Some(content), .. } => Verdict::Content(content.clone()),
         Outcome::Answers { reason, .. } | Outcome::Content { reason, .. } => match reason.as_deref() {
             Some("expired") => denied("Nobody answered in time.".into(), &None),
             Some("cancelled") => denied("The turn was cancelled before anybody answered.".into(), &None),
-            _ => denied("The person declined to answer.".into(), &None),
+            Some(_) => denied("The question cannot be asked any more.".into(), &None),
+            None => denied(DECLINED.into(), &None),
         },
     })
 }

@@ -7,7 +7,7 @@ use crate::domain::{Args, Overview, SessionId, Timestamp};
 use crate::store::{Append, ApprovalFilter, IntakeRow, Position, SessionFilter, StoredRecord};
 
 pub(in crate::store) const TENANT: &str = "acme";
-pub(in crate::store) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+pub(in crate::store) const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
 /// An append of records of these kinds by `session` that stands at `expected`. Sessions of this module are all created at the same time.
 pub(in crate::store) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {

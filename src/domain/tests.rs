@@ -1,0 +1,3 @@
+mod fold;
+mod views;
+pub(crate) mod walk;

@@ -1,0 +1,9 @@
+mod actor;
+mod cancel;
+mod crash;
+mod cursor;
+mod faults;
+mod rebuild;
+mod records;
+mod waits;
+mod world;
