@@ -12,6 +12,7 @@ mod requests;
 mod waking;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use portico::domain::{Record, SessionId, SessionState};
 use portico::store::sqlite::SqliteStore;
@@ -19,9 +20,18 @@ use portico::store::{Store, StoredRecord};
 
 use crate::harness::{Gateway, poll};
 
-/// The store of a gateway whose process has ended.
+/// What a killed gateway left on the disk, in a copy: whatever is tried on it, the gateway's own folder and its lock stay as they are.
 fn store_of(gateway: &Gateway) -> SqliteStore {
-    SqliteStore::open(&gateway.dir.join("store")).expect("nobody else has the folder")
+    static COPIES: AtomicUsize = AtomicUsize::new(0);
+    let copy = gateway.dir.join(format!("copy-{}", COPIES.fetch_add(1, Ordering::Relaxed)));
+    std::fs::create_dir(&copy).unwrap();
+    for file in ["portico.db", "portico.db-wal"] {
+        let from = gateway.dir.join("store").join(file);
+        if from.exists() {
+            std::fs::copy(from, copy.join(file)).unwrap();
+        }
+    }
+    SqliteStore::open(&copy).unwrap()
 }
 
 /// A session's whole ledger, from the disk.
