@@ -22,7 +22,7 @@ use progress::Progress;
 
 /// Records of one read of the store.
 const PAGE: usize = 256;
-/// The most bytes of records that one pull gives.
+/// The most bytes that one pull gives, and one event more: a reader that is far behind must not hold all that it missed at once.
 const PULL_BYTES: usize = 256 * 1024;
 
 /// Marks a reader as there before it reads: text that streams from here on is kept for it.
@@ -318,13 +318,14 @@ impl Reader {
         if self.attempt != live.request {
             (self.attempt, self.n) = (live.request, 0);
         }
-        let before = self.n;
-        while self.n < live.visible() {
+        let (before, mut bytes) = (self.n, 0);
+        while self.n < live.visible() && bytes <= PULL_BYTES {
             let wants = |view: View, event: &str| view.shows_live(event) && self.filter.wants(event);
             match live.after(self.n, wants, self.filter.view) {
                 Err(all) => self.n = all,
                 Ok(run) => {
                     self.n = run.to;
+                    bytes += run.data.len();
                     let id = Cursor { seq: self.seq, n: run.to as u64 };
                     items.push(Item::Event { id, event: Name::Live(run.event), data: run.data });
                 }
