@@ -1,10 +1,10 @@
 //! 8 and 9: readers cost nothing, and miss nothing.
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::asleep;
-use crate::harness::{Gateway, Provider, Reply, Settings, Sse, View, number};
+use crate::harness::{Gateway, Provider, Reply, Settings, Sse, View, number, soon, text};
 
 /// Readers of the feed that never read their socket, with as little room in it as the system gives: the gateway meets the stall at once.
 async fn stalled(gateway: &Gateway, session: &str, count: usize) -> Vec<TcpStream> {
@@ -21,6 +21,18 @@ async fn stalled(gateway: &Gateway, session: &str, count: usize) -> Vec<TcpStrea
     sockets
 }
 
+/// Reads of each socket only until the live text begins.
+async fn begun(sockets: &mut [TcpStream]) {
+    for socket in sockets {
+        let (mut read, mut some) = (Vec::new(), [0; 256]);
+        while !String::from_utf8_lossy(&read).contains("event: text_delta") {
+            let n = soon("live text", socket.read(&mut some)).await.unwrap();
+            assert!(n > 0, "the stream ended");
+            read.extend_from_slice(&some[..n]);
+        }
+    }
+}
+
 /// Resident memory of the gateway's process, in KiB.
 fn resident(gateway: &Gateway) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", gateway.pid())).unwrap();
@@ -28,19 +40,28 @@ fn resident(gateway: &Gateway) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// A turn of 4 MiB in 256 pieces, read by one reader to its end; how much the process grew, in KiB.
+/// A turn that streams 4 MiB to one reader; how much the process grew by then, in KiB. Of twice `readers` half are there from the start.
 async fn growth(provider: &Provider, gateway: &Gateway, readers: usize) -> u64 {
     let id = gateway.session().await;
     let mut reader = Sse::open(gateway, &format!("/v1/sessions/{id}/events?after=head"), &[]).await;
-    let held = stalled(gateway, &id, readers).await;
-    let page = "x".repeat(16 * 1024);
-    provider.push((0..256).fold(Reply::stream(), |reply, _| reply.say(&page)).stop());
+    let early = stalled(gateway, &id, readers).await;
+    let (page, gate) = ("x".repeat(16 * 1024), format!("{readers} readers"));
+    provider.push((0..256).fold(Reply::stream(), |reply, _| reply.say(&page)).gate(&gate).stop());
     let before = resident(gateway);
     gateway.say(&id, "go").await;
-    reader.until_kind("done").await;
+    let mut shown = 0;
+    while shown < 256 * page.len() {
+        let frame = reader.next().await.unwrap();
+        shown += if frame.kind() == "text_delta" { text(&frame.json(), "/text").len() } else { 0 };
+    }
+    // these have all of it to catch up with at once
+    let mut late = stalled(gateway, &id, readers).await;
+    begun(&mut late).await;
+    // while it is still live: the record of the whole answer is one large event, to whoever takes it
     let after = resident(gateway);
-    drop(held);
-    gateway.delete(&format!("/v1/sessions/{id}")).await;
+    provider.open(&gate);
+    assert_eq!(text(&reader.event("done").await, "/answer").len(), shown, "the turn and the other reader end");
+    drop((early, late));
     after.saturating_sub(before)
 }
 
@@ -50,7 +71,7 @@ async fn i08_a_stalled_reader_costs_the_others_nothing() {
     let provider = Provider::start().await;
     let (alone, crowded) = (Gateway::start(&provider).await, Gateway::start(&provider).await);
     let without = growth(&provider, &alone, 0).await;
-    let with = growth(&provider, &crowded, 24).await;
+    let with = growth(&provider, &crowded, 12).await;
     eprintln!("grew {without} KiB alone, {with} KiB beside 24 stalled readers");
     // a queue for each of them would hold most of 4 MiB each, some 90 MiB together
     assert!(with < without + 40 * 1024, "{with} KiB with 24 stalled readers, {without} KiB without");
