@@ -1,6 +1,7 @@
 //! 1, 2 and 3: the ledger is the truth, it has one writer, and what anybody is told stands in it already.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use portico::domain::event::input::Input;
 use portico::domain::{AgentEvent, Overview, Record, SessionId};
@@ -160,21 +161,43 @@ async fn i03_what_is_shown_or_answered_is_durable() {
     }
 }
 
+/// Holds the gateway's database as its only writer: what it commits meanwhile waits until this is dropped.
+fn held(gateway: &Gateway) -> rusqlite::Connection {
+    let db = rusqlite::Connection::open(gateway.dir.join("store/portico.db")).unwrap();
+    db.execute_batch("BEGIN IMMEDIATE").unwrap();
+    db
+}
+
 #[tokio::test]
-async fn i03_a_tool_body_starts_after_its_start_is_durable() {
+async fn i03_nothing_is_answered_shown_or_run_before_its_commit() {
     let provider = Provider::start().await;
     provider.offers(&["ask_user", "bash"]);
-    let mut gateway = Gateway::with(&provider, Settings::FREE_BASH).await;
+    let gateway = Gateway::with(&provider, Settings::FREE_BASH).await;
     let id = gateway.cli_session().await;
     let ran = gateway.dir.join("ran");
-    // the first thing that the body does is to take the gateway down
-    provider.push(Reply::stream().bash("c1", &format!("kill -9 {}; echo once >> {}", gateway.pid(), ran.display())).calls());
-    gateway.say(&id, "go").await;
-    gateway.ended().await;
-    gateway.spawn().await;
-    let told = results(&provider.request(2).await);
-    assert!(told[0].1.contains("TOOL_OUTCOME_UNKNOWN"), "the start of a body that ran is known: {told:?}");
+    provider.push(Reply::stream().say("first ").gate("hold").bash("c1", &format!("echo once >> {}", ran.display())).calls());
+    let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events?after=head"), &[]).await;
+    feed.until("its cursor", |f| f.id.is_some()).await;
+    let patience = Duration::from_millis(250);
+
+    let lock = held(&gateway);
+    let mut accepted = std::pin::pin!(gateway.say(&id, "go"));
+    assert!(tokio::time::timeout(patience, &mut accepted).await.is_err(), "answered before it was accepted for good");
+    // the model may be asked before, and has begun to answer: its text stands behind records that nobody may see yet
+    provider.reached("hold").await;
+    let early = tokio::time::timeout(patience, feed.until("anything that moves a cursor", |f| f.id.is_some())).await;
+    assert!(early.is_err(), "shown before it was durable: {early:?}");
+    drop(lock);
+    accepted.await;
+    feed.until_kind("text_delta").await;
+
+    let lock = held(&gateway);
+    provider.open("hold");
+    let early = tokio::time::timeout(patience, feed.until("anything durable", |f| f.is_record())).await;
+    assert!(early.is_err(), "shown before it was durable: {early:?}");
+    assert!(!ran.exists(), "a body ran before its start was durable");
+    drop(lock);
     let records = gateway.audited(&id).await;
-    assert_eq!(of_kind(&records, "tool_start").len(), 1);
-    assert_eq!(std::fs::read_to_string(&ran).unwrap_or_default().lines().count(), 1, "and it is not run again");
+    assert_eq!(of_kind(&records, "tool_end").len(), 1);
+    assert_eq!(std::fs::read_to_string(&ran).unwrap(), "once\n");
 }
