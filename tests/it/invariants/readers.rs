@@ -108,7 +108,7 @@ async fn i09_no_gap_no_repeat() {
     let id = gateway.cli_session().await;
     provider.push(Reply::stream().think("hm").say("first ").say("a look").bash("c1", "echo one").calls());
     provider.push(Reply::stream().think("so").say("it ").say("is ").gate("never").say("lost").stop());
-    provider.push(Reply::stream().say("it ").say("was ").say("cut").stop());
+    provider.push(Reply::stream().say("it ").say("was ").gate("again").say("cut").stop());
     let views = ["admin", "owner", "chat"];
     let mut clients = Vec::new();
     for view in views {
@@ -125,6 +125,18 @@ async fn i09_no_gap_no_repeat() {
         }
     }
     gateway.crash_and_restart().await;
+    provider.reached("again").await;
+    // all of them come back while the new attempt streams, and stay to the end
+    let mut feeds = Vec::new();
+    for (view, mut client) in positions {
+        let left = client.cursor.clone();
+        let mut feed = join(&gateway, &id, view, &client).await;
+        while client.live_text() != "it was " {
+            client.fold(&feed.next().await.unwrap());
+        }
+        feeds.push((view, left, client, feed));
+    }
+    provider.open("again");
     gateway.audited(&id).await;
     let mut uncut = Vec::new();
     for view in views {
@@ -133,9 +145,7 @@ async fn i09_no_gap_no_repeat() {
         client.fold_all(&frames);
         uncut.push((view, client));
     }
-    for (view, mut client) in positions {
-        let left = client.cursor.clone();
-        let mut feed = join(&gateway, &id, view, &client).await;
+    for (view, left, mut client, mut feed) in feeds {
         client.fold_all(&feed.until_kind("done").await);
         let (_, whole) = uncut.iter().find(|(v, _)| *v == view).unwrap();
         assert_eq!((&client.records, &client.live), (&whole.records, &whole.live), "{view}, left at {left:?}");
