@@ -131,9 +131,12 @@ async fn i09_no_gap_no_repeat() {
     for (view, mut client) in positions {
         let left = client.cursor.clone();
         let mut feed = join(&gateway, &id, view, &client).await;
-        while client.live_text() != "it was " {
-            client.fold(&feed.next().await.unwrap());
-        }
+        soon("the live text of the attempt after the crash", async {
+            while client.live_text() != "it was " {
+                client.fold(&feed.next().await.unwrap());
+            }
+        })
+        .await;
         feeds.push((view, left, client, feed));
     }
     provider.open("again");

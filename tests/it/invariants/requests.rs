@@ -165,12 +165,11 @@ async fn i06_one_honest_end() {
     provider.offers(&["ask_user", "bash"]);
     provider.may_offer_none();
     let gateway = Gateway::start(&provider).await;
-    let half = || Reply::stream().say("half an answer");
-    let bad: [(&str, Box<dyn Fn() -> Reply>); 4] = [
-        ("unended", Box::new(half)),
-        ("dropped", Box::new(move || half().cut())),
-        ("nameless", Box::new(|| Reply::stream().data(&json!({"choices": []})))),
-        ("refused", Box::new(|| Reply::error(401, "invalid_api_key"))),
+    let bad: [(&str, fn() -> Reply); 4] = [
+        ("unended", || Reply::stream().say("half an answer")),
+        ("dropped", || Reply::stream().say("half an answer").cut()),
+        ("nameless", || Reply::stream().data(&json!({"choices": []}))),
+        ("refused", || Reply::error(401, "invalid_api_key")),
     ];
     for channel in ["api", "web", "cli"] {
         provider.on(&format!("{channel} whole"), Reply::text("whole"));
