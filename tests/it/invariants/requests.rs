@@ -159,22 +159,27 @@ async fn i05_pairing() {
     assert_eq!(ends.map(|r| text(r, "/tool_call_id")).collect::<Vec<_>>(), owed);
 }
 
+const BAD_ENDS: [&str; 4] = ["unended", "dropped", "nameless", "refused"];
+
+fn bad_end(how: &str) -> Reply {
+    match how {
+        "unended" => Reply::stream().say("half an answer"),
+        "dropped" => Reply::stream().say("half an answer").cut(),
+        "nameless" => Reply::stream().data(&json!({"choices": []})),
+        _ => Reply::error(401, "invalid_api_key"),
+    }
+}
+
 #[tokio::test]
 async fn i06_one_honest_end() {
     let provider = Provider::start().await;
     provider.offers(&["ask_user", "bash"]);
     provider.may_offer_none();
     let gateway = Gateway::start(&provider).await;
-    let bad: [(&str, fn() -> Reply); 4] = [
-        ("unended", || Reply::stream().say("half an answer")),
-        ("dropped", || Reply::stream().say("half an answer").cut()),
-        ("nameless", || Reply::stream().data(&json!({"choices": []}))),
-        ("refused", || Reply::error(401, "invalid_api_key")),
-    ];
     for channel in ["api", "web", "cli"] {
         provider.on(&format!("{channel} whole"), Reply::text("whole"));
-        for (how, reply) in &bad {
-            (0..3).for_each(|_| provider.on(&format!("{channel} {how}"), reply()));
+        for how in BAD_ENDS {
+            (0..3).for_each(|_| provider.on(&format!("{channel} {how}"), bad_end(how)));
         }
     }
     let bearer = gateway.bearer();
@@ -196,8 +201,7 @@ async fn i06_one_honest_end() {
             assert!(of_kind(&records, "message").is_empty() && !text(done, "/code").is_empty(), "{channel} {how}: {records:#?}");
         }
     };
-    let all =
-        ["api", "web", "cli"].into_iter().flat_map(|c| ["whole", "unended", "dropped", "nameless", "refused"].map(|how| send(c, how)));
-    soon("all ends", futures_util::future::join_all(all)).await;
+    let all = ["api", "web", "cli"].into_iter().flat_map(|c| BAD_ENDS.into_iter().chain(["whole"]).map(move |how| (c, how)));
+    soon("all ends", futures_util::future::join_all(all.map(|(c, how)| send(c, how)))).await;
     assert_eq!(list(&gateway.get("/v1/sessions?limit=100").await.expect(200), "/data").len(), 15);
 }
