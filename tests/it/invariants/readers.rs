@@ -119,10 +119,13 @@ async fn i09_no_gap_no_repeat() {
     let mut positions = Vec::new();
     for (view, feed, client) in &mut clients {
         positions.push((*view, client.clone()));
-        while client.live_text().find("it is ").is_none() {
-            client.fold(&feed.next().await.unwrap());
-            positions.push((*view, client.clone()));
-        }
+        soon("the live text before the crash", async {
+            while !client.live_text().contains("it is ") {
+                client.fold(&feed.next().await.unwrap());
+                positions.push((*view, client.clone()));
+            }
+        })
+        .await;
     }
     gateway.crash_and_restart().await;
     provider.reached("again").await;
