@@ -108,15 +108,10 @@ impl LiveText {
         Ok(run)
     }
 
-    /// All runs after the first `n` deltas that this reader sees.
-    pub(super) fn all_after(&self, mut n: usize, sees: impl Fn(&str) -> bool) -> Vec<Run> {
-        let mut runs = Vec::new();
-        while let Some(skipped) = self.pieces[n..self.visible].iter().position(|piece| sees(piece.event())) {
-            let run = self.render(n + skipped, self.extent(n + skipped));
-            n = run.to;
-            runs.push(run);
-        }
-        runs
+    /// The next run after the first `n` deltas that this reader sees.
+    pub(super) fn run_after(&self, n: usize, sees: impl Fn(&str) -> bool) -> Option<Run> {
+        let skipped = self.pieces[n..self.visible].iter().position(|piece| sees(piece.event()))?;
+        Some(self.render(n + skipped, self.extent(n + skipped)))
     }
 
     /// Where the run that begins at `from` ends.

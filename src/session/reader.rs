@@ -22,7 +22,7 @@ use progress::Progress;
 
 /// Records of one read of the store.
 const PAGE: usize = 256;
-/// The most bytes of records that one pull gives.
+/// The most bytes that one pull gives, and one event more: a reader that is far behind must not hold all that it missed at once.
 const PULL_BYTES: usize = 256 * 1024;
 
 /// Being there to read: text that streams from here on is kept, also before the first pull. Its end is its drop.
@@ -273,9 +273,14 @@ impl Reader {
                 return;
             }
             let of_turn = self.turn.is_none_or(|turn| record.turn == Some(turn));
-            if let Some(closed) = closed.filter(|c| of_turn && c.at == record.seq && c.text.request == self.attempt) {
-                let runs = closed.text.all_after(self.n, |event| self.filter.wants_live(event));
-                items.extend(runs.into_iter().map(|run| self.live_item(run)));
+            let rest = closed.filter(|c| of_turn && c.at == record.seq && c.text.request == self.attempt);
+            while let Some(run) = rest.and_then(|c| c.text.run_after(self.n, |event| self.filter.wants_live(event))) {
+                if bytes > PULL_BYTES {
+                    return;
+                }
+                self.n = run.to;
+                bytes += run.data.len();
+                items.push(self.live_item(run));
             }
             self.passed(record);
             if !of_turn || !self.filter.wants(&record.kind) {
@@ -313,12 +318,13 @@ impl Reader {
         if self.attempt != live.request {
             (self.attempt, self.n) = (live.request, 0);
         }
-        let before = self.n;
-        while self.n < live.visible() {
+        let (before, mut bytes) = (self.n, 0);
+        while self.n < live.visible() && bytes <= PULL_BYTES {
             match live.after(self.n, |event| self.filter.wants_live(event)) {
                 Err(all) => self.n = all,
                 Ok(run) => {
                     self.n = run.to;
+                    bytes += run.data.len();
                     items.push(self.live_item(run));
                 }
             }

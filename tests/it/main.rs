@@ -17,6 +17,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod events;
+mod invariants;
 mod messages;
 mod questions;
 mod queue;

@@ -92,10 +92,14 @@ impl Gateway {
         self.spawn().await;
     }
 
+    /// The id of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().and_then(Child::id).expect("a running gateway")
+    }
+
     /// Asks the process to stop; it goes on running until it has.
     pub(crate) async fn sigterm(&self) {
-        let pid = self.child.as_ref().and_then(Child::id).expect("a running gateway");
-        let sent = Command::new("kill").args(["-TERM", &pid.to_string()]).status().await.unwrap();
+        let sent = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().await.unwrap();
         assert!(sent.success());
     }
 

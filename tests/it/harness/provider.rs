@@ -37,6 +37,8 @@ struct State {
     fallback: Option<Fallback>,
     gates: HashMap<String, Gate>,
     requests: Vec<Value>,
+    /// The same, as they came.
+    bodies: Vec<Vec<u8>>,
     offered: BTreeSet<String>,
     toolless: bool,
     wrong: Vec<String>,
@@ -64,6 +66,7 @@ impl Provider {
             fallback: None,
             gates: HashMap::new(),
             requests: Vec::new(),
+            bodies: Vec::new(),
             offered: BTreeSet::new(),
             toolless: false,
             wrong: Vec::new(),
@@ -134,6 +137,11 @@ impl Provider {
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.shared.state.lock().unwrap().requests.clone()
     }
+
+    /// The bodies of all requests, byte for byte.
+    pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
+        self.shared.state.lock().unwrap().bodies.clone()
+    }
 }
 
 impl Drop for Provider {
@@ -153,7 +161,7 @@ impl Shared {
     }
 
     /// Captures and checks a request, and chooses its answer.
-    fn answer(&self, body: Value) -> Reply {
+    fn answer(&self, bytes: Vec<u8>, body: Value) -> Reply {
         let mut state = self.state.lock().unwrap();
         let wrong = check(&body, &state.offered, state.toolless);
         state.wrong.extend(wrong.into_iter().map(|why| format!("{why}: {body}")));
@@ -168,6 +176,7 @@ impl Shared {
             None => Reply::text(&format!("re: {asked}")),
         });
         state.requests.push(body);
+        state.bodies.push(bytes);
         self.count.send_modify(|(n, _)| *n = state.requests.len());
         reply
     }
@@ -233,16 +242,19 @@ pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) ->
 }
 
 async fn serve(shared: Arc<Shared>, mut socket: TcpStream) {
-    let Some(body) = read_request(&mut socket).await else {
+    let Some(bytes) = read_request(&mut socket).await else {
         return;
     };
-    let reply = shared.answer(body);
+    let Ok(body) = serde_json::from_slice(&bytes) else {
+        return;
+    };
+    let reply = shared.answer(bytes, body);
     if play(&shared, &mut socket, reply).await.is_none() {
         shared.count.send_modify(|(_, gone)| *gone += 1);
     }
 }
 
-async fn read_request(socket: &mut TcpStream) -> Option<Value> {
+async fn read_request(socket: &mut TcpStream) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
@@ -250,7 +262,7 @@ async fn read_request(socket: &mut TcpStream) -> Option<Value> {
             let length = head.lines().find_map(|l| l.strip_prefix("content-length:")).and_then(|l| l.trim().parse().ok());
             let length: usize = length.unwrap_or_default();
             if bytes.len() >= end + 4 + length {
-                return serde_json::from_slice(&bytes[end + 4..end + 4 + length]).ok();
+                return Some(bytes[end + 4..end + 4 + length].to_vec());
             }
         }
         if socket.read_buf(&mut bytes).await.ok()? == 0 {
