@@ -31,8 +31,9 @@ pub struct App {
     /// Ends readers' streams, and tells everybody that the process stops.
     pub draining: CancellationToken,
     store: Arc<SqliteStore>,
-    /// For the start line.
+    /// For the start line: the page with the key, and what answers.
     pub page: String,
+    pub model: String,
 }
 
 impl App {
@@ -62,7 +63,7 @@ impl App {
             agents: agents.names(),
             draining: draining.clone(),
         });
-        Ok(Self { router: router::router(gateway), sessions, draining, store, page })
+        Ok(Self { router: router::router(gateway), sessions, draining, store, page, model: agents.default_model() })
     }
 
     /// Checks all that can be checked without opening the store.
@@ -71,6 +72,11 @@ impl App {
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
         Agents::new(config).map(drop)
+    }
+
+    /// The store, for who must close it in a hurry.
+    pub fn store(&self) -> Arc<dyn Store> {
+        self.store.clone()
     }
 
     /// Flushes and closes the store, and notes that the stop was graceful.

@@ -1,7 +1,8 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
@@ -11,8 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::{App, local_key, local_key_path};
 use crate::client::{ChatOptions, chat};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::{server, telemetry};
+
+/// How long the store gets to close when the process is to end at once.
+const AT_ONCE: Duration = Duration::from_millis(500);
 
 /// A gateway that keeps one agent actor per session and delivers what the agent does to every channel.
 #[derive(Debug, Parser)]
@@ -20,25 +24,19 @@ use crate::{server, telemetry};
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    #[command(flatten)]
-    settings: Settings,
+    /// Settings on top of the built-in ones; without it ./config.toml, where there is one.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Start the gateway (what plain `portico` does).
-    Serve(Settings),
+    Serve,
     /// Chat from the terminal.
     Chat(Chat),
     /// Check the configuration, and name what is wrong by file, key and line.
-    Check(Settings),
-}
-
-#[derive(Clone, Debug, Default, Args)]
-struct Settings {
-    /// Settings on top of the built-in ones; without it ./config.toml, where there is one.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    Check,
 }
 
 #[derive(Debug, Args)]
@@ -58,8 +56,6 @@ struct Chat {
     /// The local key; by default it is read from the store's folder.
     #[arg(long, env = "PORTICO_KEY", hide_env_values = true, value_name = "KEY")]
     key: Option<SecretString>,
-    #[command(flatten)]
-    settings: Settings,
 }
 
 impl Cli {
@@ -67,29 +63,29 @@ impl Cli {
     /// What to tell the person, and nothing else.
     pub async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
-            None => serve(&self.settings).await,
-            Some(Command::Serve(settings)) => serve(&settings).await,
-            Some(Command::Check(settings)) => check(&settings),
-            Some(Command::Chat(options)) => talk(options).await,
+            None | Some(Command::Serve) => serve(&load(self.config.as_deref())?).await,
+            Some(Command::Check) => check(&load(self.config.as_deref())?),
+            Some(Command::Chat(options)) => talk(options, load(self.config.as_deref())).await,
         }
     }
 }
 
-impl Settings {
-    fn load(&self) -> anyhow::Result<Config> {
-        Ok(Config::load(self.config.as_deref(), std::env::vars())?)
-    }
+fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
+    Config::load(file, std::env::vars())
 }
 
-async fn serve(settings: &Settings) -> anyhow::Result<ExitCode> {
-    let config = settings.load()?;
+async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     telemetry::init(config.log.format, &config.log.level)?;
     server::raise_file_limit();
     let bind = config.server.bind;
-    let listener = server::listen(bind).with_context(|| format!("server.bind: {bind} cannot be listened on"))?;
+    let listener = server::listen(bind).with_context(|| {
+        format!("server.bind: {bind} cannot be listened on; if Portico runs already, give this one another port, or 0 for a free one")
+    })?;
     let address = listener.local_addr()?;
-    let app = App::new(&config, address.port())?;
-    println!("Portico listens on http://{address}\nPage, with the local key: {}", app.page);
+    let app = App::new(config, address.port())?;
+    println!("Portico listens on http://{address}");
+    println!("Model: {}", if app.model == "demo" { "demo, offline; set OPENAI_API_KEY for a real one" } else { &app.model });
+    println!("Page, with the local key: {}", app.page);
     // set up before anything is served, so that no signal is missed
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut signalled = async || {
@@ -99,32 +95,35 @@ async fn serve(settings: &Settings) -> anyhow::Result<ExitCode> {
         }
     };
     let stopping = CancellationToken::new();
+    let store = app.store();
     let mut served = std::pin::pin!(server::run(listener, app, stopping.clone().cancelled_owned()));
     tokio::select! {
         served = &mut served => return served.map(|()| ExitCode::SUCCESS),
         () = signalled() => stopping.cancel(),
     }
-    // a second signal ends the process at once; nothing is lost either way
+    // a second signal ends the process at once; nothing is lost either way, and it is no crash
     tokio::select! {
         served = &mut served => served.map(|()| ExitCode::SUCCESS),
-        () = signalled() => Ok(ExitCode::from(130)),
+        () = signalled() => {
+            // a store that does not close in time was not closed: the next start takes it for a crash
+            let _ = tokio::time::timeout(AT_ONCE, store.close()).await;
+            Ok(ExitCode::from(130))
+        }
     }
 }
 
-fn check(settings: &Settings) -> anyhow::Result<ExitCode> {
-    let config = settings.load()?;
-    App::check(&config)?;
+fn check(config: &Config) -> anyhow::Result<ExitCode> {
+    App::check(config)?;
     println!("The configuration is in order.");
     Ok(ExitCode::SUCCESS)
 }
 
-async fn talk(options: Chat) -> anyhow::Result<ExitCode> {
-    let config = options.settings.load();
+async fn talk(options: Chat, config: Result<Config, ConfigError>) -> anyhow::Result<ExitCode> {
     // with a URL and a key there is nothing to read from the settings
     let url = match (options.url, &config) {
         (Some(url), _) => url,
         (None, Ok(config)) => format!("http://{}", config.server.bind),
-        (None, Err(_)) => return Err(config.err().context("no configuration")?),
+        (None, Err(error)) => anyhow::bail!("{error}"),
     };
     let stored = || config.as_ref().ok().and_then(|config| local_key::read(&local_key_path(config)).ok());
     let key = options.key.or_else(stored);

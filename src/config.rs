@@ -72,6 +72,9 @@ pub struct Config {
     /// The providers' usual variables, which no file can set.
     #[serde(skip)]
     pub variables: Variables,
+    /// Where each value was given last.
+    #[serde(skip)]
+    places: file::Places,
 }
 
 impl Config {
@@ -104,9 +107,19 @@ impl Config {
 
         let merged = merge::merge(layers, environment, &shape)?;
         check::check(&merged)?;
+        let places = merged.places.clone();
         let mut config: Self = merged.into_values()?;
+        config.places = places;
         config.variables = variables;
         Ok(config)
+    }
+
+    /// A problem with the value of that key, or with its table, found by who puts it to use: with the file and line, or the variable.
+    pub fn problem(&self, key: &str, why: impl std::fmt::Display) -> ConfigError {
+        let within = format!("{key}.");
+        let place = self.places.iter().find(|(at, _)| *at == key || at.starts_with(&within)).map(|(_, place)| place.clone());
+        let place = place.unwrap_or_else(|| error::Place::file("configuration", None));
+        ConfigError { problems: vec![place.problem(format!("{key}: {why}"))] }
     }
 }
 

@@ -13,7 +13,7 @@ use super::Output;
 use super::port::StepInput;
 use super::run::{Agent, record};
 use crate::domain::event::model::{Message, Request, Retry, Thinking};
-use crate::domain::live::{Delta, DeltaKind, StreamMode};
+use crate::domain::live::{Delta, DeltaKind};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::{Block, Finish, LiveEvent, MessageId, Usage};
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream};
@@ -62,9 +62,10 @@ impl Agent {
             for tries in 1.. {
                 self.attempts += 1;
                 yield record(self.request_record());
-                yield Output::Live(LiveEvent::Mode(StreamMode::Requesting));
+                let message_id = MessageId::from_uuid(self.turn.ids.uuid());
+                yield Output::Live(LiveEvent::Requesting(message_id.clone()));
                 let mut response = self.send(input);
-                let mut partial = Partial::new(MessageId::from_uuid(self.turn.ids.uuid()));
+                let mut partial = Partial::new(message_id);
                 let failure = loop {
                     match self.receive(&mut response).await {
                         Received::Batch(batch) => {

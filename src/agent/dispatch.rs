@@ -18,7 +18,6 @@ use super::Output;
 use super::port::{Gate, Proposal};
 use super::run::{Agent, record};
 use crate::domain::event::tool::codes;
-use crate::domain::live::StreamMode;
 use crate::domain::message::ToolCall;
 use crate::domain::state::CallState;
 use crate::domain::toolset::{CallKind, Policy};
@@ -47,7 +46,7 @@ impl Agent {
     /// Runs the calls and yields their records. Afterwards each has its result.
     pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>) -> impl Stream<Item = Output> + 'a {
         stream! {
-            yield Output::Live(LiveEvent::Mode(StreamMode::ToolUse));
+            yield Output::Live(LiveEvent::UsingTools);
             let mut slots = self.judge(calls).await;
             let mut bodies = Bodies::new();
             let (reports, mut progress) = mpsc::channel(16);

@@ -1,6 +1,6 @@
 //! Which model, prompt and tools a turn gets: the configuration, put to work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::domain::toolset::{Candidate, Toolset};
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
-use crate::provider::table::{Setting, Table};
+use crate::provider::table::{Row, Setting, Table};
 use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
@@ -43,6 +43,8 @@ pub(super) struct Agents {
     agents: BTreeMap<String, Agent>,
     /// What `auto` means.
     auto: String,
+    /// Providers that a conversation may be sent to: with a key, with a base URL of the operator's, or needing neither.
+    usable: BTreeSet<String>,
     toolbox: Arc<Toolbox>,
     /// The toolbox of the demo model: the same, and its own two offline tools.
     demo_toolbox: Arc<Toolbox>,
@@ -54,7 +56,8 @@ impl Agents {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
             let window = provider.context_window.map(u64::from);
-            table.configure(id, Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window })?;
+            let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window };
+            table.configure(id, setting).map_err(|why| config.problem(&format!("providers.{id}"), why))?;
         }
         let own_url = config.providers.get("openai").is_some_and(|p| p.base_url.is_some());
         if let Some(url) = config.variables.openai_base_url.clone().filter(|_| !own_url) {
@@ -70,7 +73,14 @@ impl Agents {
         let auto = table.auto(|row| key(&row.id, row.key_var.as_deref()).is_some()).to_owned();
         let named = config.agents.named.iter().map(|(name, agent)| (name.clone(), agent.clone()));
         let agents = named.chain([("default".to_owned(), config.agents.default.clone())]).collect();
-        Ok(Self {
+        let usable = |row: &Row| {
+            let own = config.providers.get(&*row.id).is_some_and(|p| p.base_url.is_some());
+            let own = own || (row.id == "openai" && config.variables.openai_base_url.is_some());
+            own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
+        };
+        let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let built = Self {
+            usable,
             table,
             providers,
             profiles: profiles(config),
@@ -79,7 +89,17 @@ impl Agents {
             toolbox: Arc::new(toolbox(config, vec![])),
             demo_toolbox: Arc::new(toolbox(config, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
-        })
+        };
+        for (name, agent) in &built.agents {
+            built.row(agent, None).map_err(|why| config.problem(&format!("agents.{name}.model"), why))?;
+        }
+        Ok(built)
+    }
+
+    /// What the default agent answers with, for the start line.
+    pub(super) fn default_model(&self) -> String {
+        let row = self.agents.get("default").and_then(|agent| self.row(agent, None).ok());
+        row.map_or_else(String::new, |(row, model)| if row.id == DEMO { DEMO.into() } else { format!("{model} ({})", row.id) })
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -91,13 +111,26 @@ impl Agents {
         self.profiles.values().next().map(|profile| self.demo_toolbox.candidates(profile)).unwrap_or_default()
     }
 
-    /// The provider and its name of the model.
-    fn model(&self, agent: &Agent, chosen: Option<&str>) -> Result<ModelChoice, End> {
+    /// The provider of a model, and its name there. Fail closed: a conversation is sent to no provider that was not set up.
+    fn row<'a>(&'a self, agent: &'a Agent, chosen: Option<&'a str>) -> Result<(&'a Row, &'a str), String> {
         let name = chosen.unwrap_or(&agent.model);
         let name = if name == "auto" { &self.auto } else { name };
-        let unknown = || End::error("model_not_found", format!("no provider has a model {name:?}"));
-        let (row, model) = self.table.resolve(name).ok_or_else(unknown)?;
-        let provider = self.providers.get(&*row.id).ok_or_else(unknown)?.clone();
+        let (row, model) =
+            self.table.resolve(name).filter(|_| !name.is_empty()).ok_or_else(|| format!("no provider has a model {name:?}"))?;
+        if self.usable.contains(&*row.id) {
+            return Ok((row, model));
+        }
+        let variable = row.key_var.as_deref().unwrap_or("api_key");
+        Err(format!(
+            "the model {name:?} is of the provider {id:?}, which is not set up: give {variable}, or [providers.{id}] base_url",
+            id = row.id
+        ))
+    }
+
+    fn model(&self, agent: &Agent, chosen: Option<&str>) -> Result<ModelChoice, End> {
+        let (row, model) = self.row(agent, chosen).map_err(|why| End::error("model_not_found", why))?;
+        let missing = || End::error("model_not_found", format!("the provider {:?} is not there", row.id));
+        let provider = self.providers.get(&*row.id).ok_or_else(missing)?.clone();
         Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters::default() })
     }
 
@@ -168,6 +201,11 @@ impl Setup for Agents {
     fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>> {
         let model = self.model(self.agents.get(agent)?, None).ok()?;
         Some(Arc::new(self.toolbox_for(&model).toolset(self.profiles.get(channel)?)))
+    }
+
+    fn knows_model(&self, agent: &str, model: &str) -> Result<(), String> {
+        let agent = self.agents.get(agent).ok_or_else(|| format!("there is no agent {agent:?}"))?;
+        self.row(agent, Some(model)).map(drop)
     }
 
     fn max_queue(&self, agent: &str) -> usize {

@@ -1,8 +1,8 @@
 //! The local key: proof that its holder reads the files of whoever runs the gateway.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -25,9 +25,22 @@ pub fn ensure(folder: &Path) -> anyhow::Result<SecretString> {
             written.with_context(|| format!("{} cannot be written", path.display()))?;
             Ok(key.into())
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(&path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            keep_private(&path)?;
+            read(&path)
+        }
         Err(error) => Err(error).with_context(|| format!("{} cannot be made", path.display())),
     }
+}
+
+/// A key that others can read is theirs too.
+fn keep_private(path: &Path) -> anyhow::Result<()> {
+    let mode = fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    tracing::warn!(path = %path.display(), mode = format!("{:o}", mode & 0o777), "others could read the local key; its mode is 600 again");
+    fs::set_permissions(path, Permissions::from_mode(0o600)).with_context(|| format!("{} cannot be made private", path.display()))
 }
 
 /// Reads a key that is there.

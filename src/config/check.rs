@@ -1,5 +1,7 @@
 //! Rules about the merged values that no type says.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use tracing_subscriber::EnvFilter;
 
 use super::error::{ConfigError, Problem};
@@ -36,7 +38,13 @@ fn rule_for(key: &str) -> Option<Rule> {
 fn bind(text: &str) -> Result<(), String> {
     let address =
         parse_bind(text).ok_or_else(|| format!("must be an address and a port, as 127.0.0.1:8080 or localhost:8080, not {text:?}"))?;
-    if address.ip().is_loopback() { Ok(()) } else { Err("without configured auth Portico binds to loopback only".to_owned()) }
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) | IpAddr::V6(Ipv6Addr::LOCALHOST) => Ok(()),
+        // the other loopback addresses are no Host that is served
+        IpAddr::V4(_) | IpAddr::V6(_) => {
+            Err("without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost".to_owned())
+        }
+    }
 }
 
 fn level(text: &str) -> Result<(), String> {

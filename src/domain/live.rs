@@ -8,8 +8,10 @@ use super::{MessageId, ToolCallId};
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {
     Delta(Delta),
-    /// What the turn is doing now, where no delta tells it.
-    Mode(StreamMode),
+    /// An attempt was sent; its answer will have that id.
+    Requesting(MessageId),
+    /// The tools of the step begin.
+    UsingTools,
     /// The newest progress of a running tool; an object whose fields the tool chooses.
     ToolProgress {
         tool_call_id: ToolCallId,

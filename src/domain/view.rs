@@ -100,7 +100,7 @@ fn chat(kind: &str, may_decide: bool) -> Rule {
         "tool_denied" => Rule::Only(&["tool_call_id", "tool"]),
         "approval_requested" if may_decide => Rule::All,
         "approval_requested" => Rule::Only(&["approval_id", "tool_call_id", "tool", "expires_at"]),
-        "done" => Rule::Without(&["usage", "cost_microusd", "detail"]),
+        "done" => Rule::Without(&["usage", "tokens_per_second", "cost_microusd", "detail"]),
         "message_removed" | "tool_approval" | "question_answered" | "client_call_result" => Rule::Without(&["by"]),
         "turn_start" | "queue_drain" | "step_start" | "step_end" | "turn_continued" | "retry" | "thinking" => Rule::All,
         "question_asked" | "client_call_requested" => Rule::All,

@@ -97,6 +97,10 @@ fn says_proxy(header: &str) -> bool {
 pub(super) async fn authenticate(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
     let checked = match peer {
+        // a target that names another host than the header is for somebody else
+        Some(_) if request.uri().authority().is_some_and(|target| Some(target.as_str()) != one(request.headers(), HOST.as_str())) => {
+            Err(ApiError::unauthorized("the request's target and its Host differ"))
+        }
         Some(peer) => gateway.access.check(peer, request.headers()),
         None => Err(ApiError::unauthorized("the peer is not known")),
     };

@@ -1,5 +1,7 @@
 //! Request bodies and the headers that go with them.
 
+use std::time::Duration;
+
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
@@ -8,6 +10,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use tokio::time::timeout;
 
 use super::error::ApiError;
 use crate::domain::args::hex;
@@ -16,6 +19,9 @@ use crate::domain::args::hex;
 pub(super) const MESSAGE_CAP: usize = 64 * 1024;
 /// The most bytes of a decision or an answer.
 pub(super) const DECISION_CAP: usize = 4 * 1024;
+
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A body that was read whole, within its cap.
 #[derive(Debug)]
@@ -30,15 +36,22 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, optional: 
     if declared.is_some_and(|n| n > cap) {
         return Err(too_large());
     }
+    let not_json = || {
+        let detail = "the body must be JSON: send Content-Type: application/json";
+        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
+    };
     let may_lack = optional && !headers.contains_key(CONTENT_TYPE);
     if !may_lack && !is_json(headers) {
-        let detail = "the body must be JSON: send Content-Type: application/json";
-        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail));
+        return Err(not_json());
     }
-    let bytes = to_bytes(body, cap).await.map_err(|error| match is_too_long(&error) {
+    let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time");
+    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| match is_too_long(&error) {
         true => too_large(),
         false => ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", "the body ended before it was whole"),
     })?;
+    if may_lack && !bytes.is_empty() {
+        return Err(not_json());
+    }
     let bytes = if bytes.is_empty() && optional { Bytes::from_static(b"{}") } else { bytes };
     Ok(Read { bytes })
 }
@@ -56,6 +69,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 impl Read {
     /// The body as `T`: 400 where it is not JSON, 422 with a pointer where it is not this JSON.
     pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
+        // serde would take an array for a struct, by position
+        if is_valid(&self.bytes) && self.bytes.trim_ascii_start().first() != Some(&b'{') {
+            return Err(ApiError::invalid("", "the body must be a JSON object"));
+        }
         let mut json = serde_json::Deserializer::from_slice(&self.bytes);
         let parsed = serde_path_to_error::deserialize(&mut json);
         match parsed {
@@ -64,7 +81,8 @@ impl Read {
                 Err(error) => Err(not_json(&error)),
             },
             Err(error) if error.inner().classify() == serde_json::error::Category::Data && is_valid(&self.bytes) => {
-                Err(ApiError::invalid(pointer(error.path()), error.inner().to_string()))
+                let detail = error.inner().to_string();
+                Err(ApiError::invalid(pointer(error.path(), &detail), detail))
             }
             Err(error) => Err(not_json(error.inner())),
         }
@@ -84,9 +102,12 @@ fn not_json(error: &serde_json::Error) -> ApiError {
     ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", format!("the body is not valid JSON: {error}"))
 }
 
-fn pointer(path: &serde_path_to_error::Path) -> String {
+/// Where the fault is. A field that is missing, unknown or there twice is named by serde's words only.
+fn pointer(path: &serde_path_to_error::Path, detail: &str) -> String {
     use serde_path_to_error::Segment;
-    path.iter().fold(String::new(), |mut pointer, segment| {
+    let named = ["missing field `", "unknown field `", "duplicate field `"].iter().find_map(|words| detail.strip_prefix(words));
+    let named = named.and_then(|rest| rest.split('`').next()).filter(|name| path.iter().next_back().is_none_or(|last| !is_key(last, name)));
+    let at = path.iter().fold(String::new(), |mut pointer, segment| {
         pointer.push('/');
         match segment {
             Segment::Seq { index } => pointer.push_str(&index.to_string()),
@@ -95,7 +116,12 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
             Segment::Unknown => pointer.push('?'),
         }
         pointer
-    })
+    });
+    named.map_or(at.clone(), |name| format!("{at}/{name}"))
+}
+
+fn is_key(segment: &serde_path_to_error::Segment, name: &str) -> bool {
+    matches!(segment, serde_path_to_error::Segment::Map { key } if key == name)
 }
 
 /// A JSON answer.
@@ -143,9 +169,12 @@ pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
 /// `Prefer: wait=N`, clamped to 1..120 seconds.
 pub(super) fn prefer_wait(headers: &HeaderMap) -> Option<u64> {
     let lines = headers.get_all("prefer").iter().filter_map(|v| v.to_str().ok());
-    let mut preferences = lines.flat_map(|line| line.split([',', ';']));
-    let wait = preferences.find_map(|p| p.trim().strip_prefix("wait").and_then(|rest| rest.trim_start().strip_prefix('=')))?;
-    wait.trim().trim_matches('"').parse::<u64>().ok().map(|n| n.clamp(1, 120))
+    let mut preferences = lines.flat_map(|line| line.split([',', ';'])).filter_map(|p| p.split_once('='));
+    let (_, wait) = preferences.find(|(name, _)| name.trim().eq_ignore_ascii_case("wait"))?;
+    let wait = wait.trim().trim_matches('"');
+    let digits = !wait.is_empty() && wait.bytes().all(|b| b.is_ascii_digit());
+    // more than fits is more than the most
+    digits.then(|| wait.parse::<u64>().unwrap_or(u64::MAX).clamp(1, 120))
 }
 
 #[cfg(test)]
@@ -186,6 +215,8 @@ mod tests {
         assert_eq!(wait("wait=10"), Some(10));
         assert_eq!(wait("respond-async, wait=500"), Some(120));
         assert_eq!(wait("wait=0"), Some(1));
+        assert_eq!(wait("Wait=7"), Some(7));
+        assert_eq!(wait("wait=99999999999999999999"), Some(120));
         assert_eq!(wait("wait=x"), None);
         assert_eq!(wait("respond-async"), None);
     }

@@ -56,7 +56,10 @@ impl ApiError {
     /// A field of the body, or a parameter, that is not what it must be.
     pub fn invalid(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let field = FieldError { pointer: pointer.into(), detail: detail.into() };
-        let detail = format!("{}: {}", field.pointer, field.detail);
+        let detail = match field.pointer.as_str() {
+            "" => field.detail.clone(),
+            pointer => format!("{pointer}: {}", field.detail),
+        };
         Self { errors: vec![field], ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail) }
     }
 
@@ -106,6 +109,7 @@ impl From<SessionError> for ApiError {
                 again(Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", detail))
             }
             SessionError::Busy => again(Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail)),
+            SessionError::MetadataTooLarge => Self::invalid("/metadata", detail),
             SessionError::NotQueued => Self::conflict("already_claimed", detail),
             SessionError::Exists => Self::conflict("conflict", detail),
             SessionError::Stopping => Self::unavailable("the gateway is stopping; try again in a moment", "stopping"),

@@ -10,7 +10,7 @@ pub mod sessions;
 pub mod transcript;
 pub mod waits;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
 
@@ -19,6 +19,22 @@ use super::error::ApiError;
 pub(crate) struct Page {
     after: Option<String>,
     limit: Option<String>,
+}
+
+/// A page of a list, as it is sent. Rows are written as they are: a generic value would reorder the bytes of a tool call's arguments.
+#[derive(Debug, Serialize)]
+struct ListPage<T> {
+    data: Vec<T>,
+    /// Absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// Takes away the row that was asked for beyond the page; true where there was one.
+fn cut<T>(rows: &mut Vec<T>, limit: usize) -> bool {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    more
 }
 
 /// The rows of a page, when the caller does not say.
@@ -32,7 +48,15 @@ impl Page {
         match self.limit.as_deref().map(str::parse::<usize>) {
             None => Ok(DEFAULT_LIMIT),
             Some(Ok(limit)) if limit >= 1 => Ok(limit.min(MAX_LIMIT)),
-            Some(_) => Err(ApiError::invalid("limit", format!("a number from 1 to {MAX_LIMIT}"))),
+            Some(_) => Err(ApiError::invalid("limit", format!("a number from 1 on; a page has at most {MAX_LIMIT} rows"))),
+        }
+    }
+
+    /// The id after which the page begins.
+    fn after_id(&self, prefix: &str) -> Result<Option<&str>, ApiError> {
+        match self.after.as_deref() {
+            Some(after) if !after.starts_with(prefix) => Err(ApiError::invalid("after", "the next_cursor of the page before")),
+            after => Ok(after),
         }
     }
 

@@ -13,13 +13,17 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::Gateway;
-use crate::domain::{Clock, Cursor, Overview, View};
+use crate::domain::live::StreamMode;
+use crate::domain::overview::RunningTool;
+use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
+use crate::domain::{Clock, Cursor, MessageId, Seq, SessionId, View};
 use crate::session::feed::{Closing, LiveHello};
 use crate::session::reader::Pulled;
 use crate::session::{Feed, Item, Lease, Reader};
@@ -61,34 +65,45 @@ pub(super) fn items(items: &[Item]) -> String {
     out
 }
 
-/// The first event of every connection: where the session stands.
+/// Where the session stands: the first event of every connection.
+#[derive(Serialize)]
+struct Hello<'a> {
+    session_id: &'a SessionId,
+    head: Seq,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    approvals: Vec<ApprovalView>,
+    questions: Vec<QuestionView>,
+    client_calls: Vec<ClientCallView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<Live<'a>>,
+}
+
+/// What the open turn is doing.
+#[derive(Serialize)]
+struct Live<'a> {
+    /// Of the newest attempt.
+    message_id: MessageId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<StreamMode>,
+    tools: &'a [RunningTool],
+}
+
 pub(super) fn hello(out: &mut String, feed: &Feed, view: View, may_decide: &dyn Fn(&str) -> bool) {
     let Some(overview) = feed.overview() else { return };
     let LiveHello { message_id, mode } = feed.live_hello();
-    let approvals: Vec<_> = overview.approvals().map(|a| if view > View::Chat || may_decide(&a.tool) { a } else { a.narrowed() }).collect();
-    let mut hello = json!({
-        "session_id": feed.session(),
-        "head": overview.head,
-        "approvals": approvals,
-        "questions": overview.questions().collect::<Vec<_>>(),
-        "client_calls": overview.client_calls().collect::<Vec<_>>(),
-    });
-    if let Some(turn) = overview.turn {
-        hello["turn"] = turn.into();
-        hello["live"] = live(&overview, message_id.as_ref().map(|id| id.as_str()), mode.map(|m| json!(m)));
-    }
-    frame(out, "hello", None, &hello.to_string());
-}
-
-fn live(overview: &Overview, message_id: Option<&str>, mode: Option<Value>) -> Value {
-    let mut live = json!({ "tools": overview.tools });
-    if let Some(id) = message_id {
-        live["message_id"] = id.into();
-    }
-    if let Some(mode) = mode {
-        live["mode"] = mode;
-    }
-    live
+    let shown = |approval: ApprovalView| if view > View::Chat || may_decide(&approval.tool) { approval } else { approval.narrowed() };
+    let live = message_id.filter(|_| overview.turn.is_some()).map(|message_id| Live { message_id, mode, tools: &overview.tools });
+    let hello = Hello {
+        session_id: feed.session(),
+        head: overview.head,
+        turn: overview.turn,
+        approvals: overview.approvals().map(shown).collect(),
+        questions: overview.questions().collect(),
+        client_calls: overview.client_calls().collect(),
+        live,
+    };
+    frame(out, "hello", None, &serde_json::to_string(&hello).unwrap_or_default());
 }
 
 pub(super) fn closing(out: &mut String, why: Closing) {

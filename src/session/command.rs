@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
 use crate::domain::pending::{Answer, Decision, Item, ItemKind, Outcome};
+use crate::domain::state::Profile;
 use crate::domain::{MessageId, Overview, Seq};
 use crate::store::{IntakeRow, StoreError};
 
@@ -21,6 +22,8 @@ pub enum SessionError {
     NotQueued,
     #[error("the session exists already")]
     Exists,
+    #[error("the metadata would have more than {METADATA_CAP} bytes")]
+    MetadataTooLarge,
     #[error("the gateway is stopping")]
     Stopping,
     #[error("the session's inbox is full")]
@@ -57,7 +60,7 @@ pub(super) enum Control {
         reply: Reply<Resolved>,
     },
     Update {
-        change: SessionUpdated,
+        patch: SessionPatch,
         reply: Reply<Overview>,
     },
     /// The session was deleted: drop everything.
@@ -69,6 +72,34 @@ pub(super) enum Control {
 pub(super) enum Input {
     Create { created: SessionCreated, intake: Option<IntakeRow>, reply: Reply<Overview> },
     Post { post: Post, reply: Reply<Posted> },
+}
+
+/// A merge-patch of what can be changed. Merged by the actor, so that no two of them lose each other's fields.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionPatch {
+    /// Empty is none.
+    pub title: Option<String>,
+    /// `Some(None)` clears all of it.
+    pub metadata: Option<Option<Metadata>>,
+}
+
+/// The most bytes of a session's metadata as JSON.
+pub const METADATA_CAP: usize = 64 * 1024;
+
+impl SessionPatch {
+    /// What it changes, against what stands.
+    ///
+    /// # Errors
+    /// `MetadataTooLarge`.
+    pub(super) fn against(self, profile: &Profile) -> Result<SessionUpdated, SessionError> {
+        let merged = self.metadata.map(|patch| patch.map_or_else(Metadata::new, |patch| merge_metadata(&profile.metadata, &patch)));
+        let metadata = merged.filter(|merged| *merged != profile.metadata);
+        if metadata.as_ref().is_some_and(|m| serde_json::to_string(m).map_or(0, |text| text.len()) > METADATA_CAP) {
+            return Err(SessionError::MetadataTooLarge);
+        }
+        let title = self.title.filter(|title| title != profile.title.as_deref().unwrap_or_default());
+        Ok(SessionUpdated { title, metadata })
+    }
 }
 
 /// A message for a session.
@@ -177,7 +208,7 @@ pub fn standing(item: Item, answer: &Resolution) -> Resolved {
 }
 
 /// The body of a merge-patch, resolved against what stands.
-pub fn merge_metadata(current: &Metadata, patch: &Metadata) -> Metadata {
+fn merge_metadata(current: &Metadata, patch: &Metadata) -> Metadata {
     fn merge(target: &mut Metadata, patch: &Metadata) {
         for (key, value) in patch {
             match (target.get_mut(key), value) {

@@ -97,8 +97,7 @@ impl Feed {
     /// What `hello` says of the open attempt.
     pub fn live_hello(&self) -> LiveHello {
         let inner = self.lock();
-        let message_id = inner.live.as_ref().filter(|l| l.visible() > 0).and_then(|l| l.message_id.clone());
-        LiveHello { message_id, mode: inner.activity.mode }
+        LiveHello { message_id: inner.activity.message_id.clone(), mode: inner.activity.mode }
     }
 
     /// How often readers were told to go by now: what a caller notes before it reads the store.
@@ -140,6 +139,7 @@ impl Feed {
     pub(super) fn live(&self, base: Seq, event: LiveEvent) {
         let mut inner = self.lock();
         let Inner { live, activity, overview, .. } = &mut *inner;
+        activity.base = base;
         match event {
             LiveEvent::Delta(delta) => {
                 activity.delta(&delta);
@@ -149,7 +149,10 @@ impl Feed {
                     return;
                 }
             }
-            LiveEvent::Mode(mode) => activity.mode = Some(mode),
+            LiveEvent::Requesting(message_id) => {
+                (activity.mode, activity.message_id) = (Some(StreamMode::Requesting), Some(message_id));
+            }
+            LiveEvent::UsingTools => activity.mode = Some(StreamMode::ToolUse),
             LiveEvent::ToolProgress { tool_call_id, fields } => activity.tool(&tool_call_id, fields),
         }
         drop(inner);

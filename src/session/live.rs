@@ -167,6 +167,10 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(super) struct Activity {
     pub(super) mode: Option<StreamMode>,
+    /// The last record staged before it: what it tells is not told before that is durable.
+    pub(super) base: Seq,
+    /// Of the newest attempt.
+    pub(super) message_id: Option<MessageId>,
     /// Characters of live text since the turn began.
     pub(super) chars: u64,
     /// The newest report of each running tool, and the number of reports by then.

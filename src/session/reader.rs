@@ -241,7 +241,8 @@ impl Reader {
             self.show(&records, closed.as_deref(), &mut items);
             return Collected::Items(items);
         }
-        let of_turn = self.turn.is_none_or(|turn| inner.overview.as_ref().and_then(|o| o.turn) == Some(turn));
+        let open = inner.overview.as_ref().and_then(|o| o.turn);
+        let of_turn = inner.activity.base <= head && self.turn.is_none_or(|turn| open == Some(turn));
         let progress = self.progress.due(&inner.activity, &self.filter, of_turn);
         let came = self.live(&mut inner, &mut items);
         drop(inner);

@@ -4,29 +4,30 @@
 //! lock and an actor retires under the same lock with empty inboxes, so no message is lost between an actor and its successor.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use dashmap::DashMap;
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::actor::{self, Inboxes};
-use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, Resolution, Resolved, SessionError};
-use super::feed::{Closing, Feed};
+use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, Resolution, Resolved, SessionError, SessionPatch};
+use super::feed::Closing;
 use super::setup::Settings;
-use crate::domain::event::session::{SessionCreated, SessionUpdated};
+use crate::domain::event::session::SessionCreated;
 use crate::domain::{MessageId, Overview, SessionId, Timestamp};
 use crate::store::IntakeRow;
 
-/// Room in each inbox. A sender that finds it full is told to come back.
-const INBOX: usize = 128;
+mod entry;
+mod schedule;
+
+pub use entry::{Entry, Lease};
+use entry::{Message, Release};
+
 /// Ledgers that are folded at once.
 const LOADING: usize = 32;
-/// The longest that the scheduler sleeps.
-const POLL: Duration = Duration::from_secs(30);
 /// How long a reader waits for a repair.
 const REPAIR: Duration = Duration::from_secs(30);
 
@@ -51,42 +52,6 @@ pub(super) struct Shared {
     rescheduled: Notify,
     /// Everything that was due at the start has been activated.
     woke: AtomicBool,
-}
-
-/// A session that somebody uses.
-#[derive(Debug)]
-pub struct Entry {
-    pub(super) id: SessionId,
-    pub(super) feed: Arc<Feed>,
-    slot: Mutex<Slot>,
-    /// It is being deleted: an actor that fails now does so because of that.
-    deleting: AtomicBool,
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    /// Tells one actor of the session from the next.
-    generation: u64,
-    actor: Option<Senders>,
-}
-
-#[derive(Clone, Debug)]
-struct Senders {
-    control: mpsc::Sender<Box<Control>>,
-    input: mpsc::Sender<Box<Input>>,
-}
-
-/// Keeps a session's entry. Its drop is what lets the entry go: first the hold on it, then the entry if that was the last.
-#[derive(Debug)]
-pub struct Lease {
-    entry: Arc<Entry>,
-    _release: Release,
-}
-
-#[derive(Debug)]
-struct Release {
-    id: SessionId,
-    shared: Arc<Shared>,
 }
 
 impl Sessions {
@@ -208,7 +173,7 @@ impl Sessions {
                 Some(back) => message = back,
             }
         }
-        answer.await.unwrap_or_else(|_| Err(dropped()))
+        session.answer(answer).await
     }
 
     /// The message that was accepted with that key.
@@ -248,8 +213,8 @@ impl Sessions {
     ///
     /// # Errors
     /// As [`Sessions::cancel`].
-    pub async fn update(&self, session: &Lease, change: SessionUpdated) -> Result<Overview, SessionError> {
-        self.control(session, |reply| Control::Update { change, reply }).await
+    pub async fn update(&self, session: &Lease, patch: SessionPatch) -> Result<Overview, SessionError> {
+        self.control(session, |reply| Control::Update { patch, reply }).await
     }
 
     /// Deletes a session: one commit marks it, and from there it exists for nobody; then its turn is dropped, its readers are told, and all
@@ -273,13 +238,13 @@ impl Sessions {
     async fn input<T>(&self, session: &Lease, input: impl FnOnce(Reply<T>) -> Input) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
         session.entry.send(&self.shared, Message::Input(Box::new(input(reply))))?;
-        answer.await.unwrap_or_else(|_| Err(dropped()))
+        session.answer(answer).await
     }
 
     async fn control<T>(&self, session: &Lease, control: impl FnOnce(Reply<T>) -> Control) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
         session.entry.send(&self.shared, Message::Control(Box::new(control(reply))))?;
-        answer.await.unwrap_or_else(|_| Err(dropped()))
+        session.answer(answer).await
     }
 }
 
@@ -287,69 +252,7 @@ fn dropped() -> SessionError {
     SessionError::Unavailable("the session's ledger could not be written".into())
 }
 
-enum Message {
-    Control(Box<Control>),
-    Input(Box<Input>),
-}
-
 impl Shared {
-    /// Activates what is due, for as long as the process takes input.
-    async fn schedule(self: &Arc<Self>) {
-        loop {
-            let pass = self.settings.clock.now() + self.wake_due().await;
-            // sessions that retire meanwhile may name an earlier time
-            loop {
-                let at = self.earliest().map_or(pass, |at| at.min(pass));
-                let left = at.since(self.settings.clock.now());
-                if left.is_zero() {
-                    break;
-                }
-                tokio::select! { biased;
-                    () = self.stop.cancelled() => return,
-                    () = self.rescheduled.notified() => {}
-                    () = tokio::time::sleep(left) => {}
-                }
-            }
-            if self.stop.is_cancelled() {
-                return;
-            }
-        }
-    }
-
-    /// Activates all that is due; how long until the next is, at most [`POLL`].
-    async fn wake_due(self: &Arc<Self>) -> Duration {
-        let now = self.settings.clock.now();
-        *self.wakes.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        match self.settings.store.due(now, usize::MAX).await {
-            Ok((due, next)) => {
-                for id in due {
-                    if let Err(error) = self.lease(&id).entry.activate(self) {
-                        warn!(session = %id, %error, "a session that is due was not activated");
-                    }
-                }
-                self.woke.store(true, Ordering::Relaxed);
-                next.map_or(POLL, |at| at.since(now).min(POLL))
-            }
-            Err(error) => {
-                warn!(%error, "what is due could not be read");
-                POLL
-            }
-        }
-    }
-
-    fn earliest(&self) -> Option<Timestamp> {
-        *self.wakes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A session that goes to sleep is to be woken then.
-    pub(super) fn wake_at(&self, at: Timestamp) {
-        {
-            let mut wakes = self.wakes.lock().unwrap_or_else(PoisonError::into_inner);
-            *wakes = Some(wakes.map_or(at, |known| known.min(at)));
-        }
-        self.rescheduled.notify_one();
-    }
-
     fn lease(self: &Arc<Self>, id: &SessionId) -> Lease {
         let new = || Arc::new(Entry::new(id.clone(), self));
         let entry = self.entries.entry(id.clone()).or_insert_with(new).value().clone();
@@ -377,114 +280,5 @@ impl Shared {
     /// Lets the entry go if nobody uses it any more. Whoever held it has let go before.
     pub(super) fn forget(&self, id: &SessionId) {
         self.entries.remove_if(id, |_, entry| Arc::strong_count(entry) == 1 && entry.lock().actor.is_none());
-    }
-}
-
-impl Entry {
-    fn new(id: SessionId, shared: &Shared) -> Self {
-        let feed = Arc::new(Feed::new(id.clone(), shared.settings.store.clone()));
-        Self { id, feed, slot: Mutex::default(), deleting: AtomicBool::new(false) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Slot> {
-        // nothing panics while it holds the lock
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Wakes the actor if it is not awake. Gives its generation.
-    fn activate(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<u64, SessionError> {
-        let mut slot = self.lock();
-        self.awake(&mut slot, shared)?;
-        Ok(slot.generation)
-    }
-
-    /// The actor's inboxes; an actor that is not awake is woken.
-    fn awake(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>) -> Result<Senders, SessionError> {
-        if let Some(actor) = slot.actor.as_ref().filter(|a| !a.control.is_closed()) {
-            return Ok(actor.clone());
-        }
-        if shared.stop.is_cancelled() {
-            return Err(SessionError::Stopping);
-        }
-        let (control, control_inbox) = mpsc::channel(INBOX);
-        let (input, input_inbox) = mpsc::channel(INBOX);
-        slot.generation += 1;
-        let inboxes = Inboxes { control: control_inbox, input: input_inbox, generation: slot.generation };
-        shared.tasks.spawn(actor::run(shared.clone(), self.clone(), inboxes));
-        let senders = Senders { control, input };
-        slot.actor = Some(senders.clone());
-        Ok(senders)
-    }
-
-    /// Sends to the actor of that generation; gives the message back where there is another by now.
-    fn send_to(self: &Arc<Self>, generation: u64, shared: &Arc<Shared>, message: Message) -> Result<Option<Message>, SessionError> {
-        let mut slot = self.lock();
-        self.awake(&mut slot, shared)?;
-        if slot.generation != generation {
-            return Ok(Some(message));
-        }
-        self.send_locked(&mut slot, shared, message).map(|()| None)
-    }
-
-    fn send(self: &Arc<Self>, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
-        self.send_locked(&mut self.lock(), shared, message)
-    }
-
-    fn send_locked(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
-        let actor = self.awake(slot, shared)?;
-        let sent = match message {
-            Message::Control(control) => actor.control.try_send(control).is_ok(),
-            Message::Input(input) => actor.input.try_send(input).is_ok(),
-        };
-        if sent { Ok(()) } else { Err(SessionError::Busy) }
-    }
-
-    /// Frees the slot if nothing has come in meanwhile.
-    pub(super) fn retire(&self, generation: u64, is_empty: impl FnOnce() -> bool) -> bool {
-        let mut slot = self.lock();
-        if slot.generation != generation || !is_empty() {
-            return false;
-        }
-        slot.actor = None;
-        self.feed.retire();
-        true
-    }
-
-    /// The actor of that generation is gone, and its readers with it where it failed. A successor's feed is not touched.
-    pub(super) fn vacate(&self, generation: u64, failed: bool) {
-        let mut slot = self.lock();
-        if slot.generation != generation {
-            return;
-        }
-        slot.actor = None;
-        match (failed, self.deleting.load(Ordering::Relaxed)) {
-            (true, false) => self.feed.close(Closing::Draining),
-            // they are told by the deletion
-            (true, true) | (false, _) => self.feed.retire(),
-        }
-    }
-
-    /// Tells the actor, if there is one, that its session is gone.
-    fn quit(&self) {
-        if let Some(actor) = self.lock().actor.take() {
-            // a full inbox belongs to an actor that will find its ledger marked
-            let _ = actor.control.try_send(Box::new(Control::Quit));
-        }
-    }
-}
-
-impl Lease {
-    pub fn feed(&self) -> &Arc<Feed> {
-        &self.entry.feed
-    }
-
-    pub fn id(&self) -> &SessionId {
-        &self.entry.id
-    }
-}
-
-impl Drop for Release {
-    fn drop(&mut self) {
-        self.shared.forget(&self.id);
     }
 }

@@ -23,6 +23,12 @@ pub trait Setup: fmt::Debug + Send + Sync + 'static {
     /// The tools of a turn on that channel, and why others are absent.
     fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>>;
 
+    /// Whether a message may ask for that model.
+    ///
+    /// # Errors
+    /// Why not, for the caller.
+    fn knows_model(&self, agent: &str, model: &str) -> Result<(), String>;
+
     /// How much input may wait.
     fn max_queue(&self, agent: &str) -> usize;
 }

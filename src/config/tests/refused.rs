@@ -49,7 +49,10 @@ fn in_files() {
         ("agents.default.turn_deadline_s = 0", "p.toml:1: agents.default.turn_deadline_s: must be 1 to 604800, not 0"),
         ("agents.default.max_steps = 0", "p.toml:1: agents.default.max_steps: must be 1 to 1000, not 0"),
         ("agents.default.max_queue = 0", "p.toml:1: agents.default.max_queue: must be 1 to 10000, not 0"),
-        ("\n[server]\nbind = \"0.0.0.0:80\"", "p.toml:3: server.bind: without configured auth Portico binds to loopback only"),
+        (
+            "\n[server]\nbind = \"0.0.0.0:80\"",
+            "p.toml:3: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost",
+        ),
         (
             "server.bind = \"example.org:80\"",
             "p.toml:1: server.bind: must be an address and a port, as 127.0.0.1:8080 or localhost:8080, not \"example.org:80\"",
@@ -80,7 +83,11 @@ fn in_variables() {
             "yes",
             "PORTICO__CHANNELS__WEB__ALLOW_ASK_USER: channels.web.allow_ask_user: expected true or false, found a string",
         ),
-        ("PORTICO__SERVER__BIND", "[::]:80", "PORTICO__SERVER__BIND: server.bind: without configured auth Portico binds to loopback only"),
+        (
+            "PORTICO__SERVER__BIND",
+            "[::]:80",
+            "PORTICO__SERVER__BIND: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost",
+        ),
         ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base"),
     ] {
         assert_eq!(refusal("", &[(name, value)]), [expected]);

@@ -6,9 +6,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::json;
 
-use super::{Page, waits};
+use super::{ListPage, Page, cut, waits};
 use crate::domain::overview::approval_view;
 use crate::domain::pending::{ApprovalView, Decision, ItemKind};
 use crate::domain::{Principal, SessionId};
@@ -51,35 +50,53 @@ async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>,
     if query.status.as_deref().is_some_and(|s| !STATUS.contains(&s)) {
         return Err(ApiError::invalid("status", format!("one of {}", STATUS.join(", "))));
     }
-    let limit = query.page.limit()?;
+    let (limit, after) = (query.page.limit()?, query.page.after_id("apr_")?.map(ToOwned::to_owned));
     let filter = ApprovalFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.scopes.admin).then(|| caller.name.clone()),
         session,
         status: query.status,
-        after: query.page.after,
+        after,
         limit: limit + 1,
     };
     let mut found = gateway.sessions.settings().store.approvals(filter).await?;
-    let more = found.len() > limit;
-    found.truncate(limit);
-    let rows: Vec<ApprovalView> = found.iter().filter_map(|(session, item)| approval_view(session, item)).collect();
-    let mut page = json!({ "data": rows });
-    if let Some(last) = rows.last().filter(|_| more) {
-        page["next_cursor"] = json!(last.approval_id);
-    }
+    let more = cut(&mut found, limit);
+    let data: Vec<ApprovalView> = found.iter().filter_map(|(session, item)| approval_view(session, item)).collect();
+    let next_cursor = data.last().filter(|_| more).map(|last| last.approval_id.clone());
+    let page = ListPage { data, next_cursor };
     Ok(body::json(StatusCode::OK, &page))
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decide {
-    decision: Decision,
+    decision: Given,
     note: Option<String>,
     digest: Option<String>,
 }
 
-/// `POST /v1/sessions/{id}/approvals/{aid}`: checked in the order 401, 404 session, 403, 422, 404, 410, 409, 200.
+/// What a person can decide. What is offered for the call is narrower.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Given {
+    AllowOnce,
+    AllowSession,
+    AllowAlways,
+    Deny,
+}
+
+impl From<Given> for Decision {
+    fn from(given: Given) -> Self {
+        match given {
+            Given::AllowOnce => Self::AllowOnce,
+            Given::AllowSession => Self::AllowSession,
+            Given::AllowAlways => Self::AllowAlways,
+            Given::Deny => Self::Deny,
+        }
+    }
+}
+
+/// `POST /v1/sessions/{id}/approvals/{approval_id}`: checked in the order 401, 404 session, 403, 422, 404, 410, 409, 200.
 pub(crate) async fn decide(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -97,12 +114,8 @@ pub(crate) async fn decide(
         return Err(ApiError::local_key_required("deciding on a tool with effects"));
     }
     let decide: Decide = body::read(&headers, body, DECISION_CAP, false).await?.parse()?;
-    if !decide.decision.allows() && decide.decision != Decision::Deny {
-        let detail = format!("{:?} is an outcome, not a decision: use allow_once, allow_session or deny", decide.decision.as_str());
-        return Err(ApiError::invalid("/decision", detail));
-    }
     let Some(item) = item.filter(|_| tool.is_some()) else { return Err(ApiError::not_found("there is no such approval")) };
-    let answer = Resolution::Decision { decision: decide.decision, note: decide.note, digest: decide.digest };
+    let answer = Resolution::Decision { decision: decide.decision.into(), note: decide.note, digest: decide.digest };
     let item = waits::resolve(&gateway, &caller, &session, item, answer).await?;
     let view = approval_view(session.id(), &item).ok_or_else(|| ApiError::not_found("there is no such approval"))?;
     Ok(body::json(StatusCode::OK, &view))

@@ -52,7 +52,10 @@ pub(crate) async fn feed(
     };
     let last = headers.get("last-event-id").map(|v| v.to_str().unwrap_or("?"));
     let start = start(last.filter(|id| !id.is_empty()).or(query.after.as_deref()));
-    let types = query.types.map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
+    let types = query
+        .types
+        .filter(|types| !types.trim().is_empty())
+        .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
     let filter = Filter { view, types, may_decide: gateway.may_decide(&caller) };
     Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))
 }

@@ -24,6 +24,7 @@ use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Beat, Next};
 use crate::http::{Gateway, view_for};
 use crate::session::command::{IntakeKey, Post};
+use crate::session::feed::Closing;
 use crate::session::follow::{Fate, Follow};
 use crate::session::reader::{Filter, Presence, Pulled};
 use crate::session::{Item, Lease, Posted, Reader, SessionError};
@@ -56,6 +57,10 @@ pub(crate) async fn post(
     let key = body::idempotency_key(&headers)?;
     let read = body::read(&headers, body, MESSAGE_CAP, false).await?;
     let message = checked(read.parse()?)?;
+    if let (Some(model), Some(overview)) = (&message.model, session.feed().overview()) {
+        let known = gateway.sessions.settings().setup.knows_model(&overview.agent, model);
+        known.map_err(|why| ApiError::invalid("/model", why))?;
+    }
     let key = key.map(|external_id| IntakeKey {
         tenant: caller.tenant.clone(),
         scope: sessions::scope(&caller, uri.path()),
@@ -83,7 +88,7 @@ fn checked(message: Message) -> Result<Message, ApiError> {
         return Err(ApiError::invalid("/text", "a message must say something"));
     }
     if !message.attachments.is_empty() {
-        return Err(ApiError::invalid("/attachments", "this build takes no attachments"));
+        return Err(ApiError::invalid("/attachments", "leave it out: this build takes no attachments"));
     }
     Ok(message)
 }
@@ -130,6 +135,7 @@ async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds:
     let mut response = match ended {
         Ended::Turn(turn, done) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
         Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ended::Deleted => ApiError::not_found("the session was deleted").into_response(),
         Ended::Not => accepted(session, posted),
     };
     if let Ok(value) = HeaderValue::from_str(&format!("wait={seconds}")) {
@@ -141,28 +147,45 @@ async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds:
 enum Ended {
     Turn(u32, Box<Done>),
     Removed,
+    /// With its whole session.
+    Deleted,
     /// Not in time.
     Not,
+}
+
+impl Ended {
+    fn closed(why: Closing) -> Self {
+        match why {
+            Closing::Deleted => Self::Deleted,
+            Closing::Draining => Self::Not,
+        }
+    }
 }
 
 async fn ended(session: &Lease, posted: &Posted) -> Result<Ended, StoreError> {
     let Some(mut follow) = Follow::new(session.feed(), posted.message_id.clone(), posted.seq) else { return Ok(Ended::Not) };
     match follow.fate().await? {
         Fate::Removed { .. } => Ok(Ended::Removed),
-        Fate::Closing(_) => Ok(Ended::Not),
-        Fate::Claimed { turn, .. } => Ok(follow.done(turn).await?.map_or(Ended::Not, |done| Ended::Turn(turn, Box::new(done)))),
+        Fate::Closing(why) => Ok(Ended::closed(why)),
+        Fate::Claimed { turn, .. } => Ok(follow.done(turn).await?.map_or_else(Ended::closed, |done| Ended::Turn(turn, Box::new(done)))),
     }
 }
 
 fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
-    json!({
+    let mut answer = json!({
         "message_id": message_id,
         "turn": turn,
         "answer": done.answer,
         "reason": done.reason,
         "usage": done.usage,
         "tool_calls": done.tool_calls,
-    })
+    });
+    for (name, value) in [("code", &done.code), ("detail", &done.detail)] {
+        if let Some(value) = value {
+            answer[name] = value.as_str().into();
+        }
+    }
+    answer
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.

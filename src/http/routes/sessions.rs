@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::Sha256;
 
-use super::Page;
+use super::{ListPage, Page, cut};
 use crate::domain::args::hex;
-use crate::domain::event::session::{Metadata, Session, SessionCreated, SessionUpdated};
+use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
 use crate::domain::{AgentEvent, Overview, Principal, Record, SessionId};
 use crate::http::Gateway;
@@ -20,7 +20,7 @@ use crate::http::body::{self, MESSAGE_CAP};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::session::SessionError;
-use crate::session::command::merge_metadata;
+use crate::session::command::SessionPatch;
 use crate::store::{IntakeRow, SessionFilter};
 
 /// The path that keys of creations are scoped to.
@@ -167,16 +167,13 @@ pub(crate) async fn list(
         tenant: caller.tenant.clone(),
         owner: (!caller.scopes.admin).then(|| caller.name.clone()),
         channel: query.channel,
-        after: query.page.after.as_deref().map(SessionId::from),
+        after: query.page.after_id("ses_")?.map(SessionId::from),
         limit: limit + 1,
     };
     let mut rows = gateway.sessions.settings().store.sessions(filter).await?;
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    let mut page = json!({ "data": rows.iter().map(Overview::object).collect::<Vec<_>>() });
-    if let Some(last) = rows.last().filter(|_| more) {
-        page["next_cursor"] = json!(last.id);
-    }
+    let more = cut(&mut rows, limit);
+    let next_cursor = rows.last().filter(|_| more).map(|last| last.id.to_string());
+    let page = ListPage { data: rows.iter().map(Overview::object).collect(), next_cursor };
     Ok(body::json(StatusCode::OK, &page))
 }
 
@@ -215,12 +212,8 @@ pub(crate) async fn change(
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
     let patch: Change = body::read(&headers, body, MESSAGE_CAP, false).await?.parse()?;
-    let current = session.feed().overview().map(|o| o.metadata.clone()).unwrap_or_default();
-    let change = SessionUpdated {
-        title: patch.title.map(Option::unwrap_or_default),
-        metadata: patch.metadata.map(|patch| patch.map_or_else(Metadata::new, |patch| merge_metadata(&current, &patch))),
-    };
-    let overview = gateway.sessions.update(&session, change).await?;
+    let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
+    let overview = gateway.sessions.update(&session, patch).await?;
     Ok(body::json(StatusCode::OK, &overview.object()))
 }
 

@@ -6,7 +6,7 @@ use super::{Actor, LedgerError};
 use crate::domain::event::input::{MessageQueued, MessageRemoved, Mode, RemovedReason, Target};
 use crate::domain::event::session::{SessionCreated, SessionUpdated};
 use crate::domain::{MessageId, Overview};
-use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, SessionError};
+use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, SessionError, SessionPatch};
 use crate::store::IntakeRow;
 
 /// How many accepted keys an actor remembers. The index has them all; these are the ones that may not be durable yet.
@@ -58,8 +58,8 @@ impl Actor {
                 Ok(()) => self.resolve(&id, answer, by, reply),
                 Err(error) => refuse(reply, error),
             },
-            Control::Update { change, reply } => match self.session_exists() {
-                Ok(()) => self.update(change, reply),
+            Control::Update { patch, reply } => match self.session_exists() {
+                Ok(()) => self.update(patch, reply),
                 Err(error) => refuse(reply, error),
             },
         }
@@ -81,9 +81,12 @@ impl Actor {
         Ok(())
     }
 
-    fn update(&mut self, change: SessionUpdated, reply: Reply<Overview>) -> Result<(), LedgerError> {
-        if change != SessionUpdated::default() {
-            self.stage(change)?;
+    fn update(&mut self, patch: SessionPatch, reply: Reply<Overview>) -> Result<(), LedgerError> {
+        let Some(profile) = &self.ledger.state.profile else { return refuse(reply, SessionError::NotFound) };
+        match patch.against(profile) {
+            Err(error) => return refuse(reply, error),
+            Ok(change) if change == SessionUpdated::default() => {}
+            Ok(change) => drop(self.stage(change)?),
         }
         self.answer_overview(reply);
         Ok(())

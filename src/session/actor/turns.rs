@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use super::port::{Port, PortCall};
 use super::{Actor, LedgerError, repair};
@@ -166,7 +166,20 @@ impl Actor {
         let now = self.shared.settings.clock.now();
         let Some(done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
         let (turn, session) = (self.ledger.state.last_turn, &self.entry.id);
-        info!(%session, turn, reason = done.reason.as_str(), code = done.code, steps = done.steps, ms = done.total_time_ms, "turn ends");
+        let (reason, code) = (done.reason.as_str(), done.code.as_deref());
+        // what a provider says of a request that it does not like may quote it
+        let detail = done.detail.as_deref().filter(|_| code != Some("bad_request"));
+        match done.reason {
+            DoneReason::Error | DoneReason::Interrupted => {
+                warn!(%session, turn, reason, code, detail, ms = done.total_time_ms, "turn ends")
+            }
+            DoneReason::Completed | DoneReason::MaxTokens | DoneReason::MaxSteps | DoneReason::Budget => {
+                info!(%session, turn, reason, code, steps = done.steps, ms = done.total_time_ms, "turn ends");
+            }
+            DoneReason::Blocked | DoneReason::Aborted => {
+                info!(%session, turn, reason, code, steps = done.steps, ms = done.total_time_ms, "turn ends")
+            }
+        }
         self.stage(done)?;
         self.ledger.urgent();
         for (reply, cancelled) in cancels {

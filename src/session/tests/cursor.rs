@@ -38,7 +38,7 @@ fn a_reader_that_was_cut_ends_as_one_that_was_not() {
     }
     // the walk went where the rules matter
     assert!(seen.quiet > 10_000 && seen.live > 1_000, "{seen:?}");
-    assert!(seen.resumed_inside > 300 && seen.crashes > 200 && seen.failures > 50 && seen.posts > 50, "{seen:?}");
+    assert!(seen.resumed_inside > 300 && seen.crashes > 200 && seen.failures > 50 && seen.posts > 30, "{seen:?}");
 }
 
 /// What the walk has met.

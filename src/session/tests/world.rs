@@ -43,6 +43,10 @@ struct TestSetup {
 }
 
 impl Setup for TestSetup {
+    fn knows_model(&self, _: &str, _: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
         let toolset = Arc::new(self.toolbox.toolset(&profile()));
         let names: Vec<_> = toolset.names().collect();
