@@ -12,8 +12,3 @@ pub mod web;
 
 /// The channels that a session can be made for directly.
 pub static PROFILES: [&ChannelProfile; 3] = [&cli::PROFILE, &web::PROFILE, &api::PROFILE];
-
-/// The channel of this name. `None` is to be refused: there is no channel to fall back to.
-pub fn profile(label: &str) -> Option<&'static ChannelProfile> {
-    PROFILES.into_iter().find(|profile| profile.label == label)
-}

@@ -34,13 +34,10 @@ use pipes::{Format, Pipes};
 use printer::Tone;
 use sink::Paint;
 
-/// Where a gateway listens that was started without any settings.
-pub const DEFAULT_URL: &str = "http://127.0.0.1:8080";
-
 /// What to chat with, and how.
 #[derive(Clone, Debug)]
 pub struct ChatOptions {
-    /// The gateway's root; [`DEFAULT_URL`] unless given.
+    /// The gateway's root.
     pub url: String,
     /// A session to take up; a new `cli` session where there is none.
     pub session: Option<SessionId>,
@@ -50,12 +47,6 @@ pub struct ChatOptions {
     pub json: bool,
     /// Sent as bearer: the local key, or an API key.
     pub key: Option<SecretString>,
-}
-
-impl Default for ChatOptions {
-    fn default() -> Self {
-        Self { url: DEFAULT_URL.into(), session: None, message: None, json: false, key: None }
-    }
 }
 
 /// How a chat ended, where it did not fail.

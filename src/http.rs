@@ -73,6 +73,12 @@ impl Gateway {
         if visible { Ok(lease) } else { Err(ApiError::not_found("there is no such session")) }
     }
 
+    /// A channel with tools that act on the machine is for whoever showed the local key.
+    fn may_use_channel(&self, caller: &Principal, channel: &str) -> bool {
+        let profile = self.sessions.settings().setup.profile(channel);
+        caller.scopes.cli || profile.is_some_and(|p| !p.capabilities.local_tools)
+    }
+
     /// A tool that is not known any more counts as one with effects.
     fn has_effects(&self, tool: &str) -> bool {
         self.tools.iter().find(|t| t.spec.name == tool).is_none_or(|t| t.effects)
@@ -90,7 +96,7 @@ fn view_for(caller: &Principal, asked: Option<&str>) -> Result<View, ApiError> {
     match asked.map(str::parse::<View>) {
         None => Ok(widest),
         Some(Ok(view)) if view <= widest => Ok(view),
-        Some(Ok(_)) => Err(ApiError::invalid("/view", "this credential has a narrower view")),
-        Some(Err(why)) => Err(ApiError::invalid("/view", why)),
+        Some(Ok(_)) => Err(ApiError::invalid("view", "this credential has a narrower view")),
+        Some(Err(why)) => Err(ApiError::invalid("view", why)),
     }
 }

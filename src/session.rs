@@ -21,7 +21,7 @@ pub mod setup;
 
 pub use command::{Posted, SessionError};
 pub use feed::Feed;
-pub use reader::{Item, Reader};
+pub use reader::{FeedItem, Reader};
 pub use registry::{Lease, Sessions};
 pub use setup::{Prepared, Settings, Setup, Want};
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! The trait stays honest for a cluster: [`Position`] is opaque, the writer names the one it expects, and a conflict is the fence against a
 //! second writer. What is not in the trait: transactions across sessions, queries over records, and any way to change a record.
-//! Engines: [`sqlite`] (the default), [`memory`] (for tests of what stands above).
+//! The engine is [`sqlite`]; the tests hold it to a second one, in memory.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
 
+#[cfg(test)]
 pub mod memory;
 pub mod sqlite;
 #[cfg(test)]

@@ -239,7 +239,7 @@ function endTool(id, tool, state, kind) {
 /** Arguments as text; characters that hide or reorder what stands beside them are spelled out. */
 function spell(args, indent) {
   const text = typeof args === "string" ? args : JSON.stringify(args, null, indent);
-  return text.replace(/[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(/[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u007f-\u009f\u2028\u2029\ufff9-\ufffb]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
 function approvalCard({ approval_id, tool, args, digest, reason, expires_at }) {

@@ -15,7 +15,6 @@ const LAYERS: &[&[&str]] = &[
     &["agent"],
     &["session"],
     &["channel"],
-    &["outbox", "schedule"],
     &["http"],
     &["telemetry"],
     &["config", "client"],

@@ -16,7 +16,7 @@ use crate::domain::event::model::{Message, Request, Retry, Thinking};
 use crate::domain::live::{Delta, DeltaKind};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::{Block, Finish, LiveEvent, MessageId, Usage};
-use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream};
+use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream, http};
 
 /// The longest `Retry-After` that is waited for; a provider that asks for more has failed.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -69,11 +69,8 @@ impl Agent {
                 let failure = loop {
                     match self.receive(&mut response).await {
                         Received::Batch(batch) => {
-                            for event in batch {
-                                match partial.take(event) {
-                                    Taken::Live(delta) => yield Output::Live(LiveEvent::Delta(delta)),
-                                    Taken::Whole => {}
-                                }
+                            for delta in batch.into_iter().filter_map(|event| partial.take(event)) {
+                                yield Output::Live(LiveEvent::Delta(delta));
                             }
                             match partial.whole() {
                                 None => {}
@@ -157,7 +154,7 @@ impl Agent {
             batch = response.recv() => match batch {
                 Some(Ok(batch)) => Received::Batch(batch),
                 Some(Err(error)) => Received::Failed(error),
-                None => Received::Failed(cut()),
+                None => Received::Failed(http::cut()),
             },
             () = tokio::time::sleep(self.time_left()) => Received::Deadline,
         }
@@ -206,17 +203,12 @@ async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEven
     }
 }
 
-fn cut() -> ModelError {
-    let message = "the provider's stream ended before the answer was whole".into();
-    ModelError { class: ErrorClass::Retry, code: "transport_cut", message, retry_after: None }
-}
-
 fn out_of_time() -> ModelError {
     let message = "the turn's time was over before the answer was whole".into();
     ModelError { class: ErrorClass::Retry, code: DEADLINE, message, retry_after: None }
 }
 
-/// The text beside tool calls, which Dexter calls thinking.
+/// The text beside tool calls, as a record of its own for readers that show it apart from the answer.
 fn thinking(message: &Message) -> Option<Thinking> {
     let text = text_of(&message.content);
     let says = !text.trim().is_empty() && calls_of(&message.content).next().is_some();
@@ -233,17 +225,13 @@ struct Partial {
     finished: Option<(Vec<Block>, Finish, Usage)>,
 }
 
-enum Taken {
-    Live(Delta),
-    Whole,
-}
-
 impl Partial {
     fn new(message_id: MessageId) -> Self {
         Self { message_id, blocks: Vec::new(), live: false, finished: None }
     }
 
-    fn take(&mut self, event: ModelEvent) -> Taken {
+    /// Takes an event in; what readers see of it, if anything.
+    fn take(&mut self, event: ModelEvent) -> Option<Delta> {
         let (block, kind) = match event {
             ModelEvent::Text { block, text } => {
                 self.append(block, &text, false);
@@ -256,11 +244,11 @@ impl Partial {
             ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
             ModelEvent::Finished { content, finish, usage } => {
                 self.finished = Some((content, finish, usage));
-                return Taken::Whole;
+                return None;
             }
         };
         self.live = true;
-        Taken::Live(Delta { message_id: self.message_id.clone(), block, kind })
+        Some(Delta { message_id: self.message_id.clone(), block, kind })
     }
 
     fn append(&mut self, block: u32, piece: &str, reasoning: bool) {

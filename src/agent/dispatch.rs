@@ -28,8 +28,8 @@ mod slot;
 
 use slot::{Slot, State, failure};
 
-/// What a body gets to end its process group once its cancel token fired: SIGTERM's grace and then some.
-const LAST_GRACE: Duration = Duration::from_millis(1_500);
+/// What a body gets to end its process group once its cancel token fired: longer than bash's 500 ms to SIGKILL and 1 s to reap.
+const LAST_GRACE: Duration = Duration::from_millis(2_000);
 
 type Bodies = JoinSet<Result<ToolOutput, ToolFailure>>;
 type ProgressReport = (ToolCallId, serde_json::Map<String, serde_json::Value>);

@@ -49,9 +49,9 @@ enum After {
 pub fn run(turn: Turn) -> impl Stream<Item = Output> {
     stream! {
         let mut agent = Agent::new(turn);
-        let mut begin = Some(agent.turn.begin.clone());
+        let mut begin = agent.turn.begin.clone();
         let end = loop {
-            let (input, resumed) = match agent.begin(begin.take()).await {
+            let (input, resumed) = match agent.begin(begin).await {
                 Ok(step) => step,
                 Err(end) => break end,
             };
@@ -63,8 +63,8 @@ pub fn run(turn: Turn) -> impl Stream<Item = Output> {
                 }
             }
             match after {
-                After::GoesOn => begin = Some(agent.between(false)),
-                After::Answered => begin = Some(agent.between(true)),
+                After::GoesOn => begin = agent.between(false),
+                After::Answered => begin = agent.between(true),
                 After::Over(end) => break end,
             }
         };
@@ -98,17 +98,17 @@ impl Agent {
     }
 
     /// The next step's input, or the turn's end. Only a step that is already open is resumed without asking what it may cost.
-    async fn begin(&mut self, begin: Option<Begin>) -> Result<(StepInput, Option<Resumed>), End> {
+    async fn begin(&mut self, begin: Begin) -> Result<(StepInput, Option<Resumed>), End> {
         match begin {
-            Some(Begin::Within { step, input, .. }) => {
+            Begin::Within { step, input, .. } => {
                 self.attempts = step.attempts;
                 Ok((input, Some(step.finish.map(|finish| (finish, step.calls)))))
             }
-            Some(Begin::Fresh(input)) => {
+            Begin::Fresh(input) => {
                 self.begin_step();
                 Ok((input, None))
             }
-            Some(Begin::Between { answered, .. }) => {
+            Begin::Between { answered, .. } => {
                 if self.turn.cancel.is_cancelled() {
                     return Err(self.aborted());
                 }
@@ -128,7 +128,6 @@ impl Agent {
                 self.begin_step();
                 Ok((input, None))
             }
-            None => Err(End::error("internal", "the turn lost its place")),
         }
     }
 

@@ -23,8 +23,6 @@ use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
 use crate::tool::{Tool, Toolbox};
 
-/// The most that a command may ask for.
-const BASH_MAX: Duration = Duration::from_secs(600);
 /// Requests of one step.
 const ATTEMPTS: u32 = 3;
 /// Tool bodies that run at once.
@@ -55,8 +53,7 @@ impl Agents {
     pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
-            let window = provider.context_window.map(u64::from);
-            let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window };
+            let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window: None };
             table.configure(id, setting).map_err(|why| config.problem(&format!("providers.{id}"), why))?;
         }
         let own_url = config.providers.get("openai").is_some_and(|p| p.base_url.is_some());
@@ -148,9 +145,12 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
 }
 
 fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+    let usual = BashConfig::default();
+    let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
-        timeout: config.tools.timeout("bash").unwrap_or(Duration::from_secs(120)),
-        max_timeout: BASH_MAX,
+        timeout: limit.unwrap_or(usual.timeout),
+        // the operator's limit is one: no command may ask for more
+        max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
     let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser)];
@@ -175,7 +175,7 @@ impl Setup for Agents {
             profile: &profile,
             tools: &toolset,
             operator: agent.instructions.as_deref(),
-            messages: want.instructions.as_slice(),
+            message: want.instructions,
             now: want.started_at,
         });
         Ok(Prepared {

@@ -33,7 +33,7 @@ fn profiles() -> Vec<ChannelProfile> {
 }
 
 fn prompt(profile: &ChannelProfile, tools: &Toolset) -> String {
-    system_prompt(&SystemParts { name: "Portico", profile, tools, operator: None, messages: &[], now: crate::domain::Timestamp(0) })
+    system_prompt(&SystemParts { name: "Portico", profile, tools, operator: None, message: None, now: crate::domain::Timestamp(0) })
 }
 
 /// The names of the prompt's tool list.
@@ -93,16 +93,6 @@ fn no_policy_brings_the_shell_to_another_channel() {
 }
 
 #[test]
-fn an_unknown_channel_is_none() {
-    for profile in PROFILES {
-        assert_eq!(super::profile(profile.label), Some(profile));
-    }
-    for label in ["", "CLI", "cli ", "whatsapp", "schedule"] {
-        assert_eq!(super::profile(label), None, "{label:?}");
-    }
-}
-
-#[test]
 fn a_tone_offers_tables_only_where_the_channel_has_them() {
     for profile in profiles() {
         assert_eq!(profile.tone.tables.is_some(), profile.capabilities.tables, "{}", profile.label);
@@ -111,7 +101,7 @@ fn a_tone_offers_tables_only_where_the_channel_has_them() {
 }
 
 #[test]
-fn the_table_of_the_design_holds() {
+fn who_sits_where_and_what_is_allowed_there() {
     let row = |p: &ChannelProfile| {
         (p.label, p.capabilities.attended, p.capabilities.local_tools, p.capabilities.approvals, p.mid_run, p.max_steps)
     };

@@ -172,8 +172,6 @@ pub(super) struct Done {
     #[serde(default)]
     pub(super) answer: String,
     #[serde(default)]
-    pub(super) message_ids: Vec<MessageId>,
-    #[serde(default)]
     pub(super) total_time_ms: u64,
 }
 

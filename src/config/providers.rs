@@ -29,9 +29,6 @@ pub struct Provider {
     /// A model whose name begins so belongs to this provider.
     #[schemars(length(min = 1))]
     pub model_prefix: Option<String>,
-    /// How much its models take, in tokens.
-    #[schemars(range(min = 1_000, max = 100_000_000))]
-    pub context_window: Option<u32>,
 }
 
 /// The wires that this build speaks.

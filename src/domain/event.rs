@@ -11,8 +11,6 @@ pub mod session;
 pub mod tool;
 pub mod turn;
 
-use serde::Serialize;
-
 use super::record::Head;
 use super::state::{FoldError, SessionState};
 
@@ -152,7 +150,7 @@ pub enum Place {
 }
 
 /// What a record does to the open attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptEffect {
     None,
     Opens,

@@ -35,7 +35,7 @@ pub enum DeltaKind {
     ToolInput { tool_call_id: ToolCallId, tool: String },
 }
 
-/// Dexter's five modes.
+/// What a turn can be doing, as `stream_progress` and `hello` name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamMode {
@@ -44,15 +44,4 @@ pub enum StreamMode {
     Responding,
     ToolInput,
     ToolUse,
-}
-
-impl Delta {
-    /// The wire name.
-    pub fn event(&self) -> &'static str {
-        match self.kind {
-            DeltaKind::Text(_) => "text_delta",
-            DeltaKind::Reasoning(_) => "reasoning_delta",
-            DeltaKind::ToolInput { .. } => "tool_input_delta",
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Who calls. Without configured auth a request is the local administrator's only if it could not come from anywhere else.
 //!
-//! The rules (DESIGN.md part 9): the peer is loopback; `Host` is ours; `Origin` is absent or ours; `Sec-Fetch-Site` is absent,
+//! The rules: the peer is loopback; `Host` is ours; `Origin` is absent or ours; `Sec-Fetch-Site` is absent,
 //! `same-origin` or `none`; and no header says that a proxy stood between. They keep out other machines, other web pages in a browser on this
 //! machine, names rebound to loopback, and tunnels that forward the internet to it. Other users and sandboxed programs of the machine they do
 //! not keep out: what acts on the machine needs the local key as well.

@@ -30,7 +30,7 @@ pub struct ApiError {
 /// What is wrong with one field.
 #[derive(Clone, Debug, Serialize)]
 pub struct FieldError {
-    /// A JSON pointer into the body, or the name of a parameter.
+    /// A JSON pointer into the body, or the name of a parameter or header.
     pub pointer: String,
     pub detail: String,
 }

@@ -26,7 +26,7 @@ use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
 use crate::domain::{Clock, Cursor, MessageId, Seq, SessionId, View};
 use crate::session::feed::{Closing, LiveHello};
 use crate::session::reader::Pulled;
-use crate::session::{Feed, Item, Lease, Reader};
+use crate::session::{Feed, FeedItem, Lease, Reader};
 use crate::store::StoreError;
 
 /// How often a heartbeat is sent.
@@ -54,12 +54,12 @@ pub(super) fn id_only(out: &mut String, id: Cursor) {
     out.push_str(&format!("id: {id}\n\n"));
 }
 
-pub(super) fn items(items: &[Item]) -> String {
+pub(super) fn items(items: &[FeedItem]) -> String {
     let mut out = String::with_capacity(items.len() * 160);
     for item in items {
         match item {
-            Item::Event { id, event, data } => frame(&mut out, event.as_str(), Some(*id), data),
-            Item::Passing { event, data } => frame(&mut out, event, None, data),
+            FeedItem::Event { id, event, data } => frame(&mut out, event.as_str(), Some(*id), data),
+            FeedItem::Passing { event, data } => frame(&mut out, event, None, data),
         }
     }
     out

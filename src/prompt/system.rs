@@ -19,8 +19,8 @@ pub struct SystemParts<'a> {
     pub tools: &'a Toolset,
     /// The operator's instructions for this agent.
     pub operator: Option<&'a str>,
-    /// The instructions that came with the messages of this turn, oldest first.
-    pub messages: &'a [&'a str],
+    /// The instructions that came with the newest message of this turn that has some.
+    pub message: Option<&'a str>,
     /// Only its day is shown.
     pub now: Timestamp,
 }
@@ -35,7 +35,7 @@ const APPROVALS: &str =
 
 /// The system prompt of a turn.
 pub fn system_prompt(parts: &SystemParts<'_>) -> String {
-    let SystemParts { name, profile, tools, operator, messages, now } = *parts;
+    let SystemParts { name, profile, tools, operator, message, now } = *parts;
     let tone = &profile.tone;
     let mut text = format!("You are {name}, an assistant that answers people and programs over several channels.\n\n{}", tone.preamble);
     section(&mut text, "Tools", &tool_list(tools));
@@ -44,7 +44,7 @@ pub fn system_prompt(parts: &SystemParts<'_>) -> String {
     section(&mut text, "Form of the answer", &list(tone.format));
     section(&mut text, "Tables", tone.tables.unwrap_or("None: this channel cannot show tables. Use short lists."));
     section(&mut text, "Instructions of the operator", operator.unwrap_or_default());
-    section(&mut text, "Instructions for this message (they give way to the operator's)", &messages.join("\n\n"));
+    section(&mut text, "Instructions for this message (they give way to the operator's)", message.unwrap_or_default());
     section(&mut text, "Now", &format!("Date: {} (UTC)\nChannel: {}", now.date(), profile.label));
     text
 }

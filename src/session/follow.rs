@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use super::feed::Closing;
+use super::feed::{Closing, Feed};
 use super::reader::{Filter, Reader};
 use super::record::FeedRecord;
-use crate::domain::event::turn::Done;
-use crate::domain::event::turn::Turn;
+use crate::domain::event::turn::{Done, Turn};
 use crate::domain::{AgentEvent, Cursor, MessageId, Record, Seq, View};
 use crate::store::StoreError;
-
-use super::feed::Feed;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

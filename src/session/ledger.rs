@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use super::record::FeedRecord;
 use crate::domain::event::input::Input;
-use crate::domain::event::model::Model;
 use crate::domain::event::turn::Turn;
 use crate::domain::event::{AgentEvent, Place};
 use crate::domain::pending::Item;
@@ -212,11 +211,6 @@ fn item_of(event: &AgentEvent) -> Option<String> {
         Pending::ClientCallRequested(e) => e.tool_call_id.to_string(),
         Pending::ClientCallResult(e) => e.tool_call_id.to_string(),
     })
-}
-
-/// Whether the event is a request: readers see no delta before it is durable, so it must not wait.
-pub(super) fn is_request(event: &AgentEvent) -> bool {
-    matches!(event, AgentEvent::Model(Model::Request(_)))
 }
 
 impl fmt::Debug for Ledger {

@@ -49,7 +49,7 @@ impl Drop for Presence {
 
 /// Something for the reader, in the order in which it is to be shown.
 #[derive(Clone, Debug)]
-pub enum Item {
+pub enum FeedItem {
     /// A record, or a run of deltas.
     Event { id: Cursor, event: Name, data: Arc<str> },
     /// Without an id: moves no cursor.
@@ -75,7 +75,7 @@ impl Name {
 /// What a pull brought.
 #[derive(Debug)]
 pub enum Pulled {
-    Items(Vec<Item>),
+    Items(Vec<FeedItem>),
     /// The stream ends here.
     Closing(Closing),
 }
@@ -180,11 +180,11 @@ impl Reader {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn pull_one(&mut self) -> Result<Vec<Item>, StoreError> {
+    pub async fn pull_one(&mut self) -> Result<Vec<FeedItem>, StoreError> {
         let Ok(record) = self.next_record().await? else { return Ok(Vec::new()) };
         let data = record.data(self.filter.view, self.filter.may_decide.as_ref()).filter(|_| self.filter.wants(&record.kind));
         let id = self.cursor();
-        Ok(data.map(|data| Item::Event { id, event: Name::Record(record.kind.clone()), data }).into_iter().collect())
+        Ok(data.map(|data| FeedItem::Event { id, event: Name::Record(record.kind.clone()), data }).into_iter().collect())
     }
 
     /// The next durable record, whatever the filter says. Cancel-safe.
@@ -250,7 +250,7 @@ impl Reader {
         if items.is_empty() && !came { Collected::Nothing } else { Collected::Items(items) }
     }
 
-    async fn older(&mut self) -> Result<Vec<Item>, StoreError> {
+    async fn older(&mut self) -> Result<Vec<FeedItem>, StoreError> {
         let records = self.page(PAGE).await?;
         if records.is_empty() {
             return Err(StoreError(format!("record {} is missing", self.seq + 1)));
@@ -267,7 +267,7 @@ impl Reader {
     }
 
     /// `closed`: the newest text that is over, if it streamed while this reader was there; its rest stands before the record that closed it.
-    fn show(&mut self, records: &[Arc<FeedRecord>], closed: Option<&ClosedText>, items: &mut Vec<Item>) {
+    fn show(&mut self, records: &[Arc<FeedRecord>], closed: Option<&ClosedText>, items: &mut Vec<FeedItem>) {
         let mut bytes = 0;
         for record in records {
             if bytes > PULL_BYTES {
@@ -289,13 +289,13 @@ impl Reader {
             }
             if let Some(data) = record.data(self.filter.view, self.filter.may_decide.as_ref()) {
                 bytes += data.len();
-                items.push(Item::Event { id: self.cursor(), event: Name::Record(record.kind.clone()), data });
+                items.push(FeedItem::Event { id: self.cursor(), event: Name::Record(record.kind.clone()), data });
             }
         }
     }
 
-    fn live_item(&self, run: Run) -> Item {
-        Item::Event { id: Cursor { seq: self.seq, n: run.to as u64 }, event: Name::Live(run.event), data: run.data }
+    fn live_item(&self, run: Run) -> FeedItem {
+        FeedItem::Event { id: Cursor { seq: self.seq, n: run.to as u64 }, event: Name::Live(run.event), data: run.data }
     }
 
     /// Moves behind the record: an edge of an attempt ends what was seen of the one before.
@@ -309,7 +309,7 @@ impl Reader {
     }
 
     /// The live text behind the last record. True when the reader moved.
-    fn live(&mut self, inner: &mut Inner, items: &mut Vec<Item>) -> bool {
+    fn live(&mut self, inner: &mut Inner, items: &mut Vec<FeedItem>) -> bool {
         let open = inner.overview.as_ref().and_then(|o| o.attempt).map(|a| a.seq);
         let turn = inner.overview.as_ref().and_then(|o| o.turn);
         let Some(live) = inner.live.as_mut().filter(|l| Some(l.request) == open) else { return false };
@@ -341,7 +341,7 @@ fn in_ring(inner: &Inner, seq: Seq) -> impl Iterator<Item = &Arc<FeedRecord>> {
 }
 
 enum Collected {
-    Items(Vec<Item>),
+    Items(Vec<FeedItem>),
     Closing(Closing),
     /// The next record is not in memory.
     Older,

@@ -63,7 +63,7 @@ impl FeedRecord {
         self.views[view.index()].get_or_init(|| project(false)).clone()
     }
 
-    /// The messages that this record claims, queues or removes.
+    /// Whether this record queues, claims or removes that message.
     pub fn names_message(&self, id: &MessageId) -> bool {
         #[derive(Deserialize)]
         struct Names {

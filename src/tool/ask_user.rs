@@ -175,16 +175,8 @@ fn free_id(number: usize, ids: &mut BTreeSet<String>) -> String {
     }
 }
 
-/// What the model reads as the result. Without `answers` none came; `reason` says why where it was not the person who declined.
-pub fn result_text(questions: &[Question], answers: Option<&[Answer]>, reason: Option<&str>) -> String {
-    let Some(answers) = answers else {
-        let why = match reason {
-            Some("expired") => "Nobody answered in time.",
-            Some("cancelled") => "The questions were cancelled before an answer came.",
-            Some(_) | None => "The person declined to answer.",
-        };
-        return format!("{why} Do not ask the same again; go on with what you know and say what you assumed.");
-    };
+/// What the model reads as the result: each question with its answer.
+pub fn result_text(questions: &[Question], answers: &[Answer]) -> String {
     let lines = questions.iter().map(|q| format!("- {} ({}): {}", q.id, q.text, answer_text(answers.iter().find(|a| a.id == q.id))));
     format!("The person answered:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }

@@ -40,11 +40,6 @@ impl Toolbox {
         Toolset::for_channel(&profile.capabilities, self.candidates(profile))
     }
 
-    /// Names that the operator gave a policy for and that no tool has. A misspelt `deny` would otherwise deny nothing, silently.
-    pub fn unknown_policies(&self) -> Vec<&str> {
-        self.policies.keys().map(String::as_str).filter(|name| self.get(name).is_none()).collect()
-    }
-
     fn candidate(&self, tool: &dyn Tool, fallback: Policy) -> Candidate {
         let spec = tool.spec();
         let policy = self.policies.get(spec.name).copied().or(tool.default_policy()).unwrap_or(fallback);
@@ -122,11 +117,6 @@ mod tests {
         let set = toolbox(&[]).toolset(&profile(false));
         assert_eq!(set.names().collect::<Vec<_>>(), ["open"]);
         assert_eq!(set.absent.iter().map(|a| a.tool).collect::<Vec<_>>(), ["unsaid"]);
-    }
-
-    #[test]
-    fn a_policy_for_no_tool_is_reported() {
-        assert_eq!(toolbox(&[("opne", Policy::Deny), ("open", Policy::Deny)]).unknown_policies(), ["opne"]);
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Slot {
             Verdict::Content(content) => self.state = answer(content),
             Verdict::Answered(answers) => {
                 let questions = ask_user::questions(&self.call.args).unwrap_or_default();
-                self.state = answer(ask_user::result_text(&questions, Some(&answers), None));
+                self.state = answer(ask_user::result_text(&questions, &answers));
             }
         }
     }

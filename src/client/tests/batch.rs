@@ -161,10 +161,14 @@ async fn a_new_session_is_a_cli_session_and_shows_the_key() {
     assert_eq!(call.header("authorization"), Some("Bearer pl_test"));
 }
 
+fn one_message(url: String) -> ChatOptions {
+    ChatOptions { url, session: None, message: Some("hi".into()), json: false, key: None }
+}
+
 #[tokio::test]
 async fn a_missing_key_says_how_to_give_it() {
     let fake = fake::start().await;
-    let error = chat(ChatOptions { url: fake.url.clone(), message: Some("hi".into()), ..ChatOptions::default() }).await.unwrap_err();
+    let error = chat(one_message(fake.url.clone())).await.unwrap_err();
     let text = error.to_string();
     assert!(["--key", "PORTICO_KEY", "local.key"].iter().all(|part| text.contains(part)), "{text}");
 }
@@ -173,7 +177,7 @@ async fn a_missing_key_says_how_to_give_it() {
 async fn no_gateway_says_where_it_looked_and_how_to_start_one() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{free}");
-    let error = chat(ChatOptions { url: url.clone(), message: Some("hi".into()), ..ChatOptions::default() }).await.unwrap_err();
+    let error = chat(one_message(url.clone())).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains(&url) && text.contains("portico serve"), "{text}");
 }

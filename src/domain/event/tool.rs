@@ -87,8 +87,6 @@ pub mod codes {
     pub const TOOL_NOT_STARTED: &str = "TOOL_NOT_STARTED";
     /// The answer was cut at the output limit: nothing of it is run.
     pub const TRUNCATED: &str = "TRUNCATED";
-    /// The arguments are not the ones that were approved.
-    pub const DIGEST_MISMATCH: &str = "DIGEST_MISMATCH";
 }
 
 impl ToolError {

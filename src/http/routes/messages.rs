@@ -27,7 +27,7 @@ use crate::session::command::{IntakeKey, Post};
 use crate::session::feed::Closing;
 use crate::session::follow::{Fate, Follow};
 use crate::session::reader::{Filter, Presence, Pulled};
-use crate::session::{Item, Lease, Posted, Reader, SessionError};
+use crate::session::{FeedItem, Lease, Posted, Reader, SessionError};
 use crate::store::StoreError;
 
 #[derive(Debug, Deserialize)]
@@ -51,7 +51,7 @@ pub(crate) async fn post(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session_to_read(&caller, &id).await?;
-    if session.feed().overview().is_some_and(|o| o.channel == "cli") && !caller.scopes.cli {
+    if session.feed().overview().is_some_and(|o| !gateway.may_use_channel(&caller, &o.channel)) {
         return Err(ApiError::local_key_required("posting to a cli session"));
     }
     let key = body::idempotency_key(&headers)?;
@@ -272,10 +272,10 @@ impl TurnStream {
     }
 }
 
-fn is_done(item: &Item) -> bool {
+fn is_done(item: &FeedItem) -> bool {
     match item {
-        Item::Event { event, .. } => event.as_str() == "done",
-        Item::Passing { .. } => false,
+        FeedItem::Event { event, .. } => event.as_str() == "done",
+        FeedItem::Passing { .. } => false,
     }
 }
 
@@ -293,7 +293,7 @@ pub(crate) async fn transcript(
     Ok(body::json(StatusCode::OK, &transcript::page(rows, head, after, limit)))
 }
 
-/// `DELETE /v1/sessions/{id}/messages/{mid}`: takes back what no turn has claimed.
+/// `DELETE /v1/sessions/{id}/messages/{message_id}`: takes back what no turn has claimed.
 pub(crate) async fn take_back(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

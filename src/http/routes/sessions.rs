@@ -69,7 +69,7 @@ fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<Sess
     if gateway.sessions.settings().setup.profile(&channel).is_none() {
         return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on")));
     }
-    if channel == "cli" && !caller.scopes.cli {
+    if !gateway.may_use_channel(caller, &channel) {
         return Err(ApiError::local_key_required("a cli session"));
     }
     let agent = create.agent.unwrap_or_else(|| "default".into());

@@ -24,7 +24,7 @@ struct Answers {
     declined: bool,
 }
 
-/// `POST /v1/sessions/{id}/questions/{qid}`
+/// `POST /v1/sessions/{id}/questions/{question_id}`
 pub(crate) async fn answer_question(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

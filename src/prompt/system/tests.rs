@@ -41,21 +41,17 @@ fn toolset(tools: Vec<Candidate>) -> Toolset {
     Toolset::for_channel(&profile().capabilities, tools)
 }
 
-fn prompt(tools: &Toolset, operator: Option<&str>, messages: &[&str], now: &str) -> String {
+fn prompt(tools: &Toolset, operator: Option<&str>, message: Option<&str>, now: &str) -> String {
     let now = serde_json::from_value(json!(now)).unwrap();
-    system_prompt(&SystemParts { name: "Ada", profile: &profile(), tools, operator, messages, now })
+    system_prompt(&SystemParts { name: "Ada", profile: &profile(), tools, operator, message, now })
 }
 
 const NOON: &str = "2026-11-30T12:00:00.000Z";
 
 #[test]
 fn sections_stand_in_order_and_the_date_last() {
-    let text = prompt(
-        &toolset(vec![candidate("b", Policy::Ask), candidate("a", Policy::Allow)]),
-        Some("Sell nothing."),
-        &["In French.", "Short."],
-        NOON,
-    );
+    let text =
+        prompt(&toolset(vec![candidate("b", Policy::Ask), candidate("a", Policy::Allow)]), Some("Sell nothing."), Some("In French."), NOON);
     let order = [
         "You are Ada",
         tones::CHAT.preamble,
@@ -66,7 +62,7 @@ fn sections_stand_in_order_and_the_date_last() {
         tones::CHAT.format[0],
         tones::CHAT.tables.unwrap(),
         "Sell nothing.",
-        "In French.\n\nShort.",
+        "In French.",
         "Date: 2026-11-30 (UTC)\nChannel: test",
     ];
     let places: Vec<usize> = order.map(|part| text.find(part).unwrap_or_else(|| panic!("no {part:?} in {text}"))).into();
@@ -77,19 +73,19 @@ fn sections_stand_in_order_and_the_date_last() {
 #[test]
 fn only_the_tail_changes_with_the_day_and_nothing_within_it() {
     let tools = toolset(vec![candidate("a", Policy::Allow)]);
-    let noon = prompt(&tools, Some("x"), &[], NOON);
-    assert_eq!(noon, prompt(&tools, Some("x"), &[], "2026-11-30T23:59:59.999Z"));
-    let next = prompt(&tools, Some("x"), &[], "2026-12-01T00:00:00.000Z");
+    let noon = prompt(&tools, Some("x"), None, NOON);
+    assert_eq!(noon, prompt(&tools, Some("x"), None, "2026-11-30T23:59:59.999Z"));
+    let next = prompt(&tools, Some("x"), None, "2026-12-01T00:00:00.000Z");
     let same = noon.bytes().zip(next.bytes()).take_while(|(a, b)| a == b).count();
     assert!(same >= noon.find("## Now").unwrap(), "differs from byte {same} on");
 }
 
 #[test]
 fn what_is_not_there_leaves_no_heading() {
-    let text = prompt(&toolset(vec![candidate("secret_tool", Policy::Deny)]), Some("  "), &[], NOON);
+    let text = prompt(&toolset(vec![candidate("secret_tool", Policy::Deny)]), Some("  "), None, NOON);
     assert!(!text.contains("## Tools\n") && !text.contains("## Instructions"), "{text}");
     assert!(text.contains(NO_TOOLS) && !text.contains(DATA_NOT_ORDERS) && !text.contains("secret_tool"), "{text}");
-    let allowed = prompt(&toolset(vec![candidate("a", Policy::Allow)]), None, &[], NOON);
+    let allowed = prompt(&toolset(vec![candidate("a", Policy::Allow)]), None, None, NOON);
     assert!(!allowed.contains(APPROVALS), "{allowed}");
 }
 

@@ -1,4 +1,4 @@
-//! The rows that are compiled in. Prefixes, variables, addresses and windows are those of the agent that the seeds describe.
+//! The rows that are compiled in. Prefixes, variables, addresses and windows are as the providers publish them.
 
 use super::{Models, Quirks, Row, Text, Wire};
 

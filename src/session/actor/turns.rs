@@ -16,7 +16,6 @@ use crate::domain::event::input::{QueueDrain, TurnStart};
 use crate::domain::event::turn::DoneReason;
 use crate::domain::{AgentEvent, MessageId};
 use crate::session::command::{Cancelled, Reply};
-use crate::session::ledger::is_request;
 use crate::session::setup::Want;
 
 /// The turn that runs now.
@@ -121,16 +120,14 @@ impl Actor {
     }
 
     fn on_record(&mut self, event: AgentEvent) -> Result<(), LedgerError> {
-        let request = is_request(&event);
-        if request {
+        let opens = event.attempt() == AttemptEffect::Opens;
+        if opens {
             self.stage_blobs(&event);
         }
-        let opens = event.attempt() == AttemptEffect::Opens;
         let seq = self.stage(event)?;
         if opens {
             self.entry.feed.open_attempt(seq);
-        }
-        if request {
+            // readers see no delta before the request in front of it is durable
             self.ledger.urgent();
             self.opened();
         }

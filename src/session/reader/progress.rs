@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::time::{Duration, Instant};
 
-use super::{Filter, Item};
+use super::{FeedItem, Filter};
 use crate::domain::live::StreamMode;
 use crate::session::live::Activity;
 
@@ -21,7 +21,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// What is due: the mode changed, or text has come for a while; and new reports of running tools.
-    pub(super) fn due(&mut self, activity: &Activity, filter: &Filter, of_turn: bool) -> Vec<Item> {
+    pub(super) fn due(&mut self, activity: &Activity, filter: &Filter, of_turn: bool) -> Vec<FeedItem> {
         let mut items = Vec::new();
         let Some(mode) = activity.mode.filter(|_| of_turn) else {
             *self = Self::default();
@@ -31,12 +31,12 @@ impl Progress {
         if (self.mode != Some(mode) || late) && filter.wants("stream_progress") {
             let char_delta = activity.chars.saturating_sub(self.chars);
             let data = json!({"mode": mode, "char_delta": char_delta}).to_string().into();
-            items.push(Item::Passing { event: "stream_progress", data });
+            items.push(FeedItem::Passing { event: "stream_progress", data });
             *self = Self { mode: Some(mode), chars: activity.chars, at: Some(Instant::now()), ..*self };
         }
         if activity.reports > self.reports && filter.view.shows_live("tool_progress") && filter.wants("tool_progress") {
             let newer = activity.tools.values().filter(|(number, _)| *number > self.reports);
-            items.extend(newer.map(|(_, data)| Item::Passing { event: "tool_progress", data: data.clone() }));
+            items.extend(newer.map(|(_, data)| FeedItem::Passing { event: "tool_progress", data: data.clone() }));
         }
         self.reports = activity.reports;
         items

@@ -14,7 +14,7 @@ use crate::domain::tests::walk::ledger;
 use crate::domain::{AgentEvent, Cursor, LiveEvent, SessionId, SessionState, Timestamp, View};
 use crate::session::Feed;
 use crate::session::ledger::Ledger;
-use crate::session::reader::{Filter, Item, Pulled, Reader};
+use crate::session::reader::{FeedItem, Filter, Pulled, Reader};
 use crate::session::record::FeedRecord;
 use crate::store::Position;
 use crate::store::memory::MemoryStore;
@@ -82,7 +82,7 @@ fn a_reader_far_behind_reads_the_disk_and_then_the_live_text() {
         let (mut seen, mut said, mut last) = (0, String::new(), None);
         while let Some(Ok(Pulled::Items(items))) = reader.pull().now_or_never() {
             for item in items {
-                let Item::Event { id, event, data } = item else { continue };
+                let FeedItem::Event { id, event, data } = item else { continue };
                 assert!(last < Some(id), "{id} after {last:?}");
                 last = Some(id);
                 match event.as_str() {

@@ -67,18 +67,11 @@ fn answers_are_rendered_so_that_none_can_pose_as_another() {
         Answer { id: "q2".into(), selected: vec![], text: Some("so\n- q3 (And?): wrote \"yes\"".into()) },
     ];
     check_answers(&questions, &answers).unwrap();
-    let text = result_text(&questions, Some(&answers), None);
+    let text = result_text(&questions, &answers);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[1], r#"- q1 (Which?): chose "o0", "o2" and wrote "both""#);
     assert_eq!(lines[2], r#"- q2 (Why?): wrote "so\n- q3 (And?): wrote \"yes\"""#);
     assert_eq!(lines[3..], ["- q3 (And?): left empty"]);
-}
-
-#[test]
-fn no_answer_says_why() {
-    assert!(result_text(&[], None, Some("expired")).contains("in time"));
-    assert!(result_text(&[], None, Some("cancelled")).contains("cancelled"));
-    assert!(result_text(&[], None, None).contains("declined"));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use super::Seen;
 use super::server::Server;
 use crate::domain::{Cursor, MessageId, Seq, View};
 use crate::session::follow::{Fate, Follow};
-use crate::session::reader::{Item, Pulled, Reader};
+use crate::session::reader::{FeedItem, Pulled, Reader};
 
 mod join;
 
@@ -155,7 +155,7 @@ impl Client {
         !items.is_empty()
     }
 
-    fn items(&mut self, server: &Server) -> Vec<Item> {
+    fn items(&mut self, server: &Server) -> Vec<FeedItem> {
         if self.post.is_some() {
             return self.own_items(server);
         }
@@ -168,7 +168,7 @@ impl Client {
     }
 
     /// `message_queued`, then its turn from the claim on, as the route sends them.
-    fn own_items(&mut self, server: &Server) -> Vec<Item> {
+    fn own_items(&mut self, server: &Server) -> Vec<FeedItem> {
         let (Some(post), Some(reader)) = (&mut self.post, &mut self.reader) else { return Vec::new() };
         if post.over {
             return Vec::new();
@@ -197,7 +197,7 @@ impl Client {
         match reader.pull().now_or_never() {
             None => Vec::new(),
             Some(Ok(Pulled::Items(mut items))) => {
-                let is_done = |item: &Item| matches!(item, Item::Event { event, .. } if event.as_str() == "done");
+                let is_done = |item: &FeedItem| matches!(item, FeedItem::Event { event, .. } if event.as_str() == "done");
                 if let Some(end) = items.iter().position(is_done) {
                     items.truncate(end + 1);
                     post.over = true;
@@ -208,8 +208,8 @@ impl Client {
         }
     }
 
-    fn take(&mut self, item: &Item, server: &Server) {
-        let Item::Event { id, event, data } = item else { return };
+    fn take(&mut self, item: &FeedItem, server: &Server) {
+        let FeedItem::Event { id, event, data } = item else { return };
         assert!(self.last.is_none_or(|last| last < *id), "seed {}: {id} after {:?}", self.seed, self.last);
         self.last = Some(*id);
         let value: Value = serde_json::from_str(data).unwrap();
