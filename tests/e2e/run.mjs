@@ -140,6 +140,7 @@ describe("with a real small model", () => {
     });
 
     const first = await longerThan(0);
+    assert.equal(await page.getByRole("log").getAttribute("aria-busy"), "true", "text that grows is not read out");
     await model.hold(4);
     const second = await longerThan(first.length);
     assert.ok(second.startsWith(first), "the text grows at its end");
@@ -151,6 +152,8 @@ describe("with a real small model", () => {
     const more = await longerThan(again.length);
     assert.ok(more.startsWith(again));
     await turnEnds(page);
+
+    assert.equal(await page.getByRole("log").getAttribute("aria-busy"), "false");
 
     const texts = await shown(page);
     assert.deepEqual(texts, await transcript(server, page));
@@ -214,8 +217,11 @@ describe("with the demo model", () => {
 
     await server.crash();
     await page.locator('#connection[data-state="waiting"]').waitFor();
+    await say(page, "Is anybody there?");
+    await page.getByRole("alert").getByText("cannot be reached").waitFor();
     await server.restart();
     await page.locator('#connection[data-state="open"]').waitFor();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
     await card.getByRole("button", { name: "Allow once" }).click();
     const settled = page.locator(".settled");
     await settled.getByText("✓ demo_booking allowed once").waitFor();
@@ -269,6 +275,16 @@ describe("with the demo model", () => {
     await page.getByRole("cell", { name: "memory" }).waitFor();
     await turnEnds(page);
     await fits();
+
+    await page.locator("main").evaluate((main) => (main.scrollTop = 0));
+    const newest = page.getByRole("button", { name: "Newest below" });
+    const session = new URL(page.url()).hash.replace("#session=", "");
+    await call(`${server.url}/v1/sessions/${session}/messages`, { body: { text: "show me a table" } });
+    await newest.click();
+    await newest.waitFor({ state: "hidden" });
+    await until("the second table", async () => (await page.getByRole("cell", { name: "memory" }).count()) === 2);
+    await turnEnds(page);
+    await until("the end in view", () => page.locator("main").evaluate((main) => main.scrollHeight - main.scrollTop - main.clientHeight < 2));
     const texts = await shown(page);
     assert.deepEqual(texts, await transcript(server, page));
 
