@@ -1,14 +1,34 @@
 // The page at "/": one session's stream, read with the browser's own EventSource, and a text box that posts to it.
 //
 // Everything it shows comes from the stream, in the stream's order: what it posts appears when the record comes back. So a reload, which
-// replays the records, ends with the same page. Text only ever enters the page as textContent.
+// replays the records, ends with the same page. Text only ever enters the page as text: here, in the cards, and in the Markdown of answers.
+
+import { answered, approvalCard, decided, element, questionCard, rawMember, spell } from "/cards.js";
+import { draw } from "/markdown.js";
+import { keepEnd } from "/scroll.js";
 
 const $ = (id) => document.getElementById(id);
 const log = $("log");
-const main = document.querySelector("main");
+const toEnd = keepEnd(document.querySelector("main"), log, $("newest"));
 
-/** What stands on the page: live answers and tool lines that are open, approvals and messages by id, the turn's last answer. */
-const fresh = () => ({ live: new Map(), tools: new Map(), approvals: new Map(), messages: new Map(), answer: "" });
+const UNREACHABLE = "The server cannot be reached.";
+const SPEAKERS = { user: "You", assistant: "Portico", human: "A person" };
+/** How a turn ended, where it is not as it should be. */
+const ENDS = {
+  aborted: "This answer was stopped.",
+  blocked: "This answer was blocked.",
+  budget: "This answer ended because its budget is used up.",
+  error: "This answer failed.",
+  interrupted: "This answer was interrupted.",
+  max_steps: "This answer ended after as many steps as it may take.",
+  max_tokens: "This answer ended at the length that it may have.",
+};
+
+/**
+ * What stands on the page: live answers and tool lines that are open, what waits (approvals, questions) and messages by id, the calls whose
+ * end another line tells already, the turn's last answer.
+ */
+const fresh = () => ({ live: new Map(), tools: new Map(), waits: new Map(), messages: new Map(), told: new Set(), answer: "" });
 let view = fresh();
 let session, source, retryTimer;
 /** The id of the last frame: a new EventSource goes on from here, as the browser's own reconnect does. */
@@ -18,25 +38,37 @@ let unsent = {};
 
 // ---- the session and its stream
 
-/** The fragment of the address: `session` stays, so that the address resumes it; `key` goes to this tab's storage and out of sight. */
-function readAddress() {
+/** The session that the address names, or `otherwise`; its `key` goes to this tab's storage and out of sight. */
+function readAddress(otherwise) {
   const fragment = new URLSearchParams(location.hash.slice(1));
   if (fragment.get("key")) sessionStorage.setItem("portico.key", fragment.get("key"));
-  return fragment.get("session") ?? sessionStorage.getItem("portico.session");
+  return fragment.get("session") ?? otherwise;
 }
 
-function useSession(id) {
+/** The address names the session, so that it resumes it; `how` is whether Back returns to what was there before. */
+function useSession(id, how = "replaceState") {
   session = id;
   if (id) sessionStorage.setItem("portico.session", id);
   else sessionStorage.removeItem("portico.session");
-  history.replaceState(null, "", id ? `#session=${encodeURIComponent(id)}` : location.pathname);
+  history[how](null, "", id ? `#session=${encodeURIComponent(id)}` : location.pathname);
   clearTimeout(retryTimer);
   source?.close();
   source = null;
   clear();
   say("");
+  $("composer").hidden = false;
+  $("again").hidden = true;
+  // a session's own messages are on their way
+  $("empty").hidden = Boolean(id);
   if (id) connect();
   else connection("idle", "Ready");
+  toComposer();
+}
+
+/** After Back, Forward, or an address typed in: a bare one is a new conversation, one with only a key stays where it is. */
+function revisit() {
+  const id = readAddress(location.hash.includes("key=") ? session : null);
+  if (id !== session || location.hash.includes("key=")) useSession(id);
 }
 
 const path = () => `/v1/sessions/${encodeURIComponent(session)}`;
@@ -51,21 +83,13 @@ function connect() {
     // The browser reconnects by itself, with its last id, unless the answer was one that it takes for final.
     if (mine.readyState === EventSource.CLOSED) reopen();
   };
-  for (const [name, draw] of Object.entries(on)) {
+  for (const [name, apply] of Object.entries(on)) {
     mine.addEventListener(name, (event) => {
       if (mine !== source) return;
-      const pinned = main.scrollHeight - main.scrollTop - main.clientHeight < 80;
-      draw(JSON.parse(event.data, numbersAsSpelled));
+      apply(JSON.parse(event.data), event.data);
       if (event.lastEventId && name !== "reset") lastId = event.lastEventId;
-      if (pinned) main.scrollTop = main.scrollHeight;
     });
   }
-}
-
-/** Keeps numbers that JavaScript would round or spell anew as they were sent: who decides about a call sees its very arguments. */
-function numbersAsSpelled(_, value, context) {
-  const changed = typeof value === "number" && context && JSON.rawJSON && String(value) !== context.source;
-  return changed ? JSON.rawJSON(context.source) : value;
 }
 
 /** After an end that EventSource takes for final: say what it was, or try again. */
@@ -73,12 +97,25 @@ async function reopen() {
   const mine = source;
   const answer = await fetch(path()).catch(() => null);
   if (mine !== source) return;
-  if (answer && [401, 403, 404].includes(answer.status)) {
+  if (answer?.status === 404) return gone("This conversation does not exist (any more).");
+  if (answer && [401, 403].includes(answer.status)) {
     connection("closed", "Closed");
-    say(answer.status === 404 ? "This conversation is not here (any more). Start a new one." : await problemOf(answer));
-  } else {
-    retryTimer = setTimeout(connect, 2000);
+    return say(await problemOf(answer));
   }
+  retryTimer = setTimeout(connect, 2000);
+}
+
+/** There is no more to read and nothing to write to: all that is left is to begin anew. */
+function gone(sentence) {
+  source?.close();
+  connection("closed", "Closed");
+  dropLive();
+  setRunning(false);
+  for (const { card } of view.waits.values()) card.remove();
+  say(sentence);
+  $("composer").hidden = true;
+  $("again").hidden = false;
+  $("again").focus();
 }
 
 /** POSTs JSON; throws with the sentence to show where it is refused. */
@@ -101,7 +138,7 @@ async function attempt(what) {
   try {
     return await what();
   } catch (error) {
-    say(error instanceof TypeError ? "The server cannot be reached." : error.message);
+    say(error instanceof TypeError ? UNREACHABLE : error.message);
     return null;
   }
 }
@@ -116,24 +153,34 @@ async function send() {
     return post(`${path()}/messages`, { text }, { "idempotency-key": unsent.key });
   });
   $("send").disabled = false;
+  if ($("again").hidden) toComposer();
   if (!sent) return;
+  toEnd();
   unsent = {};
   if ($("text").value.trim() === text) $("text").value = "";
+}
+
+/** Answers what waits in a card; resolves to whether it was taken. */
+async function settle(where, body) {
+  const taken = await attempt(() => post(`${path()}/${where}`, body));
+  if (taken) toComposer();
+  return Boolean(taken);
 }
 
 // ---- what each event does to the page
 
 const on = {
-  hello({ turn }) {
+  hello({ turn, head }) {
     connection("open", "Connected");
-    setBusy(turn !== undefined);
+    if ($("problem").textContent === UNREACHABLE) say("");
+    // only its creation stands in the ledger
+    if (Number.parseInt(head, 10) <= 1 && !$("send").disabled) $("empty").hidden = false;
+    setRunning(turn !== undefined);
   },
   reset: () => clear(),
   closing({ reason }) {
-    if (reason !== "deleted") return connection("waiting", "Reconnecting…");
-    source.close();
-    connection("closed", "Closed");
-    say("This conversation was deleted.");
+    if (reason === "deleted") gone("This conversation was deleted.");
+    else connection("waiting", "Reconnecting…");
   },
   message_queued: ({ message_id, text }) => view.messages.set(message_id, bubble("user", text, "unclaimed")),
   message_removed({ message_id }) {
@@ -142,83 +189,111 @@ const on = {
   },
   turn_start({ message_ids }) {
     view.answer = "";
-    setBusy(true);
+    view.told.clear();
+    setRunning(true);
     claim(message_ids);
   },
   queue_drain: ({ message_ids }) => claim(message_ids),
-  text_delta: ({ message_id, block, text }) => blockOf(liveBubble(message_id), block).firstChild.appendData(text),
+  text_delta({ message_id, block, text }) {
+    const live = liveAnswer(message_id);
+    live.blocks[block] = (live.blocks[block] ?? "") + text;
+    drawSoon();
+  },
   message({ message_id, content, author }) {
     const text = content.map((block) => (block.type === "text" ? block.text : "")).join("");
     if (author === "human") return bubble("human", text);
-    const item = liveBubble(message_id);
-    view.live.delete(message_id);
+    const standing = view.live.get(message_id)?.item;
+    if (text) view.live.delete(message_id);
     dropLive();
-    if (!text) return item.remove();
-    view.answer = item.textContent = text;
+    if (!text) return;
+    const item = standing ?? bubble("assistant", "");
+    show(item, text);
     item.classList.remove("live");
+    view.answer = text;
   },
   retry({ code, discarded }) {
     if (discarded) dropLive();
-    note(`The model did not finish (${code}); trying again.`);
+    note(code === "restart" ? "Starting again after a restart." : `The model did not finish (${code}); trying again.`);
   },
-  tool_start({ tool_call_id, tool, args }) {
+  tool_start({ tool_call_id, tool }, record) {
     view.tools.delete(tool_call_id);
-    const shown = args === undefined ? "" : spell(args);
-    toolLine(tool_call_id, tool, `${shown.length > 200 ? `${shown.slice(0, 200)}…` : shown} running…`);
+    const args = spell(rawMember(record, "args") ?? "");
+    toolLine(tool_call_id, tool, `${args.length > 200 ? `${args.slice(0, 200)}…` : args} running…`);
   },
-  tool_end: ({ tool_call_id, tool, duration_ms }) => endTool(tool_call_id, tool, `done in ${(duration_ms / 1000).toFixed(1)} s`, ""),
+  tool_end({ tool_call_id, tool, duration_ms }) {
+    endTool(tool_call_id, tool, duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`, "");
+  },
   tool_error: ({ tool_call_id, tool, code }) => endTool(tool_call_id, tool, `failed: ${code}`, "failed"),
   tool_denied: ({ tool_call_id, tool }) => endTool(tool_call_id, tool, "was not allowed", "failed"),
-  approval_requested: (approval) => view.approvals.set(approval.approval_id, approvalCard(approval)),
-  tool_approval({ approval_id, decision, note: why }) {
-    const card = view.approvals.get(approval_id);
-    card?.querySelector(".actions")?.remove();
-    card?.querySelector(".outcome").replaceChildren(`Decision: ${decision.replace("_", " ")}${why ? ` (${why})` : ""}`);
+  approval_requested(approval, record) {
+    const args = rawMember(record, "args");
+    const card = approvalCard(approval, args, (decision) =>
+      settle(`approvals/${encodeURIComponent(approval.approval_id)}`, { decision, digest: approval.digest }));
+    wait(approval.approval_id, card, ({ decision, note: why }) => decided(approval.tool, args, decision, why));
   },
-  done({ reason, code, answer }) {
+  tool_approval(outcome) {
+    if (!outcome.decision.startsWith("allow")) view.told.add(outcome.tool_call_id);
+    fold(outcome.approval_id, outcome);
+  },
+  question_asked(asked) {
+    view.told.add(asked.tool_call_id);
+    view.tools.get(asked.tool_call_id)?.remove();
+    const card = questionCard(asked, (body) => settle(`questions/${encodeURIComponent(asked.question_id)}`, body));
+    wait(asked.question_id, card, (outcome) => answered(asked.questions, outcome));
+  },
+  question_answered: (outcome) => fold(outcome.question_id, outcome),
+  done({ reason, cause, code, detail, answer }) {
     dropLive();
-    setBusy(false);
+    setRunning(false);
     if (!view.answer && answer) note(answer);
-    if (reason !== "completed") note(`This turn ended: ${reason}${code ? ` (${code})` : ""}.`, reason === "error" ? "bad" : "");
+    if (reason === "completed") return;
+    const end = reason === "aborted" && cause === "user" ? "You stopped this answer." : (ENDS[reason] ?? `This answer ended: ${reason}.`);
+    const words = reason === "error" && detail ? `This answer failed: ${detail}` : end;
+    note(code ? `${words} (${code})` : words, reason === "error" ? "bad" : "");
   },
 };
 
 // ---- drawing
 
-function element(tag, className, text = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  return made;
-}
-
 const note = (text, kind = "") => log.appendChild(element("li", `note ${kind}`, text));
 
+/** A message: who speaks, for those who do not see its place, and the text. `data-raw` keeps the text as it was sent. */
 function bubble(role, text, extra = "") {
-  const item = log.appendChild(element("li", `message ${extra}`, text));
+  const item = log.appendChild(element("li", `message ${extra}`));
   item.dataset.role = role;
+  item.append(element("span", "hidden", `${SPEAKERS[role]}: `), element("div", "body"));
+  show(item, text);
   return item;
 }
 
-function liveBubble(messageId) {
-  if (!view.live.has(messageId)) view.live.set(messageId, bubble("assistant", "", "live"));
+/** Only the agent's text is Markdown; what people write is shown as they wrote it. */
+function show(item, text) {
+  item.dataset.raw = text;
+  if (item.dataset.role === "assistant") draw(item.lastChild, text);
+  else item.lastChild.textContent = text;
+}
+
+function liveAnswer(messageId) {
+  if (!view.live.has(messageId)) view.live.set(messageId, { item: bubble("assistant", "", "live"), blocks: [] });
   return view.live.get(messageId);
 }
 
-/** The span of one content block; spans stand in the blocks' order, whichever came first. */
-function blockOf(item, block) {
-  const spans = [...item.children];
-  const found = spans.find((span) => Number(span.dataset.block) === block);
-  if (found) return found;
-  const span = document.createElement("span");
-  span.dataset.block = block;
-  span.append(document.createTextNode(""));
-  return item.insertBefore(span, spans.find((other) => Number(other.dataset.block) > block) ?? null);
+let frame = 0;
+
+/** Deltas come faster than a screen shows them: live text is drawn once a frame. While it grows it is not read out. */
+function drawSoon() {
+  $("feed").ariaBusy = "true";
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    for (const { item, blocks } of view.live.values()) show(item, blocks.join(""));
+  });
 }
 
+/** Nothing streams from here on: what is still live goes. */
 function dropLive() {
-  for (const item of view.live.values()) item.remove();
+  for (const { item } of view.live.values()) item.remove();
   view.live.clear();
+  $("feed").ariaBusy = "false";
 }
 
 const claim = (messageIds) => messageIds.forEach((id) => view.messages.get(id)?.classList.remove("unclaimed"));
@@ -226,44 +301,38 @@ const claim = (messageIds) => messageIds.forEach((id) => view.messages.get(id)?.
 function toolLine(id, tool, state) {
   if (!view.tools.has(id)) view.tools.set(id, log.appendChild(element("li", "tool")));
   const line = view.tools.get(id);
-  line.replaceChildren(element("code", "", tool), ` ${state}`);
+  line.replaceChildren(element("code", "", spell(tool)), ` ${state}`);
   return line;
 }
 
 /** A model may use a call's id again in a later step, so an ended line is nobody's any more. */
 function endTool(id, tool, state, kind) {
-  toolLine(id, tool, state).className = `tool ${kind}`;
+  if (view.told.delete(id)) view.tools.get(id)?.remove();
+  else toolLine(id, tool, state).className = `tool ${kind}`;
   view.tools.delete(id);
 }
 
-/** Arguments as text; characters that hide or reorder what stands beside them are spelled out. */
-function spell(args, indent) {
-  const text = typeof args === "string" ? args : JSON.stringify(args, null, indent);
-  return text.replace(/[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u007f-\u009f\u2028\u2029\ufff9-\ufffb]/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+/** A card on the page, and how to fold it; as something new in the log it is read out. */
+function wait(id, card, folded) {
+  const item = log.appendChild(element("li", "wait"));
+  item.append(card);
+  view.waits.set(id, { card, item, folded });
 }
 
-function approvalCard({ approval_id, tool, args, digest, reason, expires_at }) {
-  const card = log.appendChild(element("li", "approval"));
-  card.append(element("h2", "", `May ${tool} run?`));
-  if (reason) card.append(element("p", "", reason));
-  if (args !== undefined) card.append(element("pre", "", spell(args, 2)));
-  card.append(element("p", "outcome", `Waits until ${new Date(expires_at).toLocaleString()}.`));
-  // A reader without the digest may not decide, and is not shown what is decided.
-  if (!digest) return card;
-  const actions = card.appendChild(element("div", "actions"));
-  for (const [decision, label, kind] of [["allow_once", "Allow once", ""], ["deny", "Deny", "quiet"]]) {
-    const button = actions.appendChild(element("button", kind, label));
-    button.type = "button";
-    button.onclick = () => attempt(() => post(`${path()}/approvals/${encodeURIComponent(approval_id)}`, { decision, digest }));
-  }
-  return card;
+function fold(id, outcome) {
+  const { card, item, folded } = view.waits.get(id) ?? {};
+  if (!card?.isConnected) return;
+  if (card.contains(document.activeElement)) toComposer();
+  item.replaceChildren(folded(outcome));
 }
 
 function clear() {
+  dropLive();
   view = fresh();
   lastId = "";
   log.replaceChildren();
-  setBusy(false);
+  toEnd();
+  setRunning(false);
 }
 
 function connection(state, text) {
@@ -276,10 +345,12 @@ function say(text) {
   $("problem").hidden = !text;
 }
 
-function setBusy(busy) {
-  $("stop").hidden = !busy;
-  log.ariaBusy = String(busy);
+function setRunning(running) {
+  if (!running && document.activeElement === $("stop")) toComposer();
+  $("stop").hidden = !running;
 }
+
+const toComposer = () => $("text").focus({ preventScroll: true });
 
 // ---- controls
 
@@ -292,7 +363,23 @@ $("text").onkeydown = (event) => {
   event.preventDefault();
   if (!$("send").disabled) send();
 };
-$("stop").onclick = () => attempt(() => post(`${path()}/cancel`, {}));
-$("new").onclick = () => useSession(null);
-addEventListener("hashchange", () => useSession(readAddress()));
-useSession(readAddress());
+$("stop").onclick = async () => {
+  await attempt(() => post(`${path()}/cancel`, {}));
+  toComposer();
+};
+$("new").onclick = () => (session ? useSession(null, "pushState") : toComposer());
+$("again").onclick = () => useSession(null, "pushState");
+$("newest").onclick = () => {
+  toEnd();
+  toComposer();
+};
+for (const suggestion of document.querySelectorAll(".suggestion")) {
+  suggestion.onclick = () => {
+    $("text").value = suggestion.textContent;
+    if (!$("send").disabled) send();
+  };
+}
+// a new fragment in the same page may come with either event; the second finds nothing to do
+addEventListener("popstate", revisit);
+addEventListener("hashchange", revisit);
+useSession(readAddress(sessionStorage.getItem("portico.session")));

@@ -13,6 +13,8 @@ use crate::domain::args::hex;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+
 struct Asset {
     kind: &'static str,
     body: &'static [u8],
@@ -42,7 +44,10 @@ impl Asset {
 }
 
 static INDEX: LazyLock<Asset> = LazyLock::new(|| Asset::new("text/html; charset=utf-8", include_bytes!("../../static/index.html")));
-static SCRIPT: LazyLock<Asset> = LazyLock::new(|| Asset::new("text/javascript; charset=utf-8", include_bytes!("../../static/page.js")));
+static SCRIPT: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/page.js")));
+static CARDS: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/cards.js")));
+static MARKDOWN: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/markdown.js")));
+static SCROLL: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/scroll.js")));
 static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::new("text/css; charset=utf-8", include_bytes!("../../static/page.css")));
 
 pub(super) async fn index(headers: HeaderMap) -> Response {
@@ -51,6 +56,18 @@ pub(super) async fn index(headers: HeaderMap) -> Response {
 
 pub(super) async fn script(headers: HeaderMap) -> Response {
     SCRIPT.serve(&headers)
+}
+
+pub(super) async fn cards(headers: HeaderMap) -> Response {
+    CARDS.serve(&headers)
+}
+
+pub(super) async fn markdown(headers: HeaderMap) -> Response {
+    MARKDOWN.serve(&headers)
+}
+
+pub(super) async fn scroll(headers: HeaderMap) -> Response {
+    SCROLL.serve(&headers)
 }
 
 pub(super) async fn style(headers: HeaderMap) -> Response {

@@ -40,6 +40,9 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/readyz", get(health::ready))
         .route("/", get(assets::index))
         .route("/page.js", get(assets::script))
+        .route("/cards.js", get(assets::cards))
+        .route("/markdown.js", get(assets::markdown))
+        .route("/scroll.js", get(assets::scroll))
         .route("/page.css", get(assets::style));
     let around = ServiceBuilder::new()
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))

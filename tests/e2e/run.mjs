@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
-import { DEADLINE_MS, binary, cache, call, events, startModel, startPortico, until } from "./support.mjs";
+import { DEADLINE_MS, binary, cache, call, events, startModel, startPortico, startScript, until } from "./support.mjs";
 
 const run = promisify(execFile);
 
@@ -48,7 +48,11 @@ async function say(page, text) {
 
 /** The Stop button shows while a turn runs; call it after something of the turn was seen. */
 const turnEnds = (page) => page.locator("#stop").waitFor({ state: "hidden" });
-const shown = (page) => page.locator(".message").evaluateAll((all) => all.map((one) => [one.dataset.role, one.textContent]));
+/** What the page was sent, to the byte: it shows an answer's Markdown and keeps the text that it drew beside it. */
+const shown = (page) => page.locator(".message").evaluateAll((all) => all.map((one) => [one.dataset.role, one.dataset.raw]));
+const letters = (text) => text.replace(/\P{L}/gu, "");
+const focused = (page) => page.evaluate(() => document.activeElement.id);
+const composerHasFocus = (page) => until("the focus in the composer", async () => (await focused(page)) === "text");
 
 async function transcript(server, page) {
   const session = new URL(page.url()).hash.replace("#session=", "");
@@ -98,7 +102,6 @@ describe("with a real small model", () => {
   test("portico chat answers in a terminal, and Ctrl-D ends it", async () => {
     const socket = `portico-e2e-${process.pid}`;
     const tmux = async (...args) => (await run("tmux", ["-L", socket, "-f", "/dev/null", ...args])).stdout;
-    const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");
     const chat = ["-e", `PORTICO_KEY=${server.key}`, binary, "chat", "--url", server.url];
     await tmux("new-session", "-d", "-s", "chat", "-x", "100", "-y", "50", ...chat);
     try {
@@ -132,11 +135,12 @@ describe("with a real small model", () => {
     await say(page, "Tell me a story about a fox.");
     const answer = page.locator('.message[data-role="assistant"]');
     const longerThan = (length) => until(`more than ${length} characters`, async () => {
-      const text = (await answer.count()) ? await answer.last().textContent() : "";
+      const text = (await answer.count()) ? await answer.last().getAttribute("data-raw") : "";
       return text.length > length ? text : null;
     });
 
     const first = await longerThan(0);
+    assert.equal(await page.getByRole("log").getAttribute("aria-busy"), "true", "text that grows is not read out");
     await model.hold(4);
     const second = await longerThan(first.length);
     assert.ok(second.startsWith(first), "the text grows at its end");
@@ -149,9 +153,13 @@ describe("with a real small model", () => {
     assert.ok(more.startsWith(again));
     await turnEnds(page);
 
+    assert.equal(await page.getByRole("log").getAttribute("aria-busy"), "false");
+
     const texts = await shown(page);
     assert.deepEqual(texts, await transcript(server, page));
     assert.deepEqual(texts.map(([role]) => role), ["user", "assistant"]);
+    const seen = await page.locator(".message .body").allTextContents();
+    assert.deepEqual(seen.map(letters), texts.map(([, text]) => letters(text)), "what is drawn is that text, but for marks");
     await page.screenshot({ path: path.join(cache, "page.png") });
 
     await page.reload();
@@ -168,8 +176,9 @@ describe("with a real small model", () => {
     await say(page, "Tell me a story about a bear.");
     await page.locator('.message.live[data-role="assistant"]').waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.locator(".note", { hasText: "aborted" }).waitFor();
+    await page.locator(".note", { hasText: "You stopped this answer." }).waitFor();
     await turnEnds(page);
+    await composerHasFocus(page);
     assert.deepEqual(await shown(page), await transcript(server, page));
 
     await model.release();
@@ -199,23 +208,30 @@ describe("with the demo model", () => {
     const { page, complaints, close } = await openPage(server.link, phone);
     assert.ok(!page.url().includes(server.key), "the key does not stay in the address");
     await say(page, "book a table for two");
-    const card = page.locator(".approval");
-    await card.getByRole("heading", { name: "May demo_booking run?" }).waitFor();
+    const card = page.getByRole("group", { name: "Allow demo_booking?" });
+    await card.waitFor();
     await page.reload();
-    await card.getByRole("heading", { name: "May demo_booking run?" }).waitFor();
+    await card.waitFor();
+    assert.equal(await page.getByRole("log").getAttribute("aria-busy"), "false", "a card that waits is read out");
     await page.screenshot({ path: path.join(cache, "approval.png") });
 
     await server.crash();
     await page.locator('#connection[data-state="waiting"]').waitFor();
+    await say(page, "Is anybody there?");
+    await page.getByRole("alert").getByText("cannot be reached").waitFor();
     await server.restart();
     await page.locator('#connection[data-state="open"]').waitFor();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
     await card.getByRole("button", { name: "Allow once" }).click();
-    await card.getByText("Decision: allow once").waitFor();
+    const settled = page.locator(".settled");
+    await settled.getByText("✓ demo_booking allowed once").waitFor();
+    await composerHasFocus(page);
     const tool = page.locator(".tool", { hasText: "demo_booking" });
-    await tool.getByText("done in").waitFor();
+    await tool.getByText("done").waitFor();
     await turnEnds(page);
     assert.equal(await tool.count(), 1);
-    assert.equal(await card.count(), 1);
+    assert.equal(await card.count(), 0);
+    assert.equal(await settled.count(), 1);
     const texts = await shown(page);
     assert.deepEqual(texts, await transcript(server, page));
     assert.equal(texts.at(-1)[0], "assistant");
@@ -225,6 +241,151 @@ describe("with the demo model", () => {
     assert.deepEqual(data.map(({ tool, status, decision }) => [tool, status, decision]), [["demo_booking", "decided", "allow_once"]]);
     // the browser itself reports the connection that the crash cut
     assert.deepEqual(complaints.filter((text) => !text.includes("net::ERR_")), []);
+    await close();
+  });
+
+  test("suggestions begin a conversation; what is denied or stopped folds; Back returns to it; nothing scrolls sideways", async () => {
+    const { page, complaints, close } = await openPage(server.link, { viewport: { width: 320, height: 640 } });
+    const fits = async () => {
+      const sizes = await page.evaluate(() => [document.documentElement, document.querySelector("main")].map((one) => one.scrollWidth));
+      assert.ok(Math.max(...sizes) <= 320, `${sizes} px wide`);
+    };
+    await composerHasFocus(page);
+    await fits();
+    await page.getByRole("button", { name: "book a rowing boat for tomorrow" }).click();
+    const card = page.getByRole("group", { name: "Allow demo_booking?" });
+    await card.waitFor();
+    assert.deepEqual(await card.getByRole("button").allTextContents(), ["Allow once", "Allow for this conversation", "Deny"]);
+    await card.getByText(/^Waits for \d+ minutes\.$/).waitFor();
+    await fits();
+    await card.getByRole("button", { name: "Deny" }).click();
+    await page.getByText("✗ demo_booking denied").waitFor();
+    await composerHasFocus(page);
+    await turnEnds(page);
+    assert.equal(await page.locator(".tool").count(), 0, "one line says that it was denied");
+
+    await say(page, "book a table");
+    await card.waitFor();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByText("✗ demo_booking cancelled").waitFor();
+    await page.getByText("You stopped this answer.").waitFor();
+    await turnEnds(page);
+
+    await say(page, "show me a table");
+    await page.getByRole("cell", { name: "memory" }).waitFor();
+    await turnEnds(page);
+    await fits();
+
+    await page.locator("main").evaluate((main) => (main.scrollTop = 0));
+    const newest = page.getByRole("button", { name: "Newest below" });
+    const session = new URL(page.url()).hash.replace("#session=", "");
+    await call(`${server.url}/v1/sessions/${session}/messages`, { body: { text: "show me a table" } });
+    await newest.click();
+    await newest.waitFor({ state: "hidden" });
+    await until("the second table", async () => (await page.getByRole("cell", { name: "memory" }).count()) === 2);
+    await turnEnds(page);
+    await until("the end in view", () => page.locator("main").evaluate((main) => main.scrollHeight - main.scrollTop - main.clientHeight < 2));
+    const texts = await shown(page);
+    assert.deepEqual(texts, await transcript(server, page));
+
+    await page.getByRole("button", { name: "New conversation" }).click();
+    await page.getByRole("button", { name: "look up a rowing boat" }).waitFor();
+    await composerHasFocus(page);
+    assert.deepEqual(await shown(page), []);
+    await page.goBack();
+    await until("the conversation before", async () => (await shown(page)).length === texts.length);
+    assert.deepEqual(await shown(page), texts);
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
+  test("a conversation that does not exist is said in one line, with a way on", async () => {
+    const { page, close } = await openPage(`${server.link}&session=ses_none`);
+    await page.getByRole("alert").getByText("does not exist").waitFor();
+    await page.locator("#again").click();
+    await composerHasFocus(page);
+    await say(page, "hello");
+    await page.locator('.message[data-role="assistant"]').waitFor();
+    await close();
+  });
+
+  test("Markdown becomes elements and nothing else does; what a call hides is spelled", async () => {
+    const { page, complaints, close } = await openPage(server.link);
+    const drawn = (text) => page.evaluate(async (source) => {
+      const { draw } = await import("/markdown.js");
+      const [whole, grown] = [document.createElement("div"), document.createElement("div")];
+      draw(whole, source);
+      for (let end = 1; end <= source.length; end += 1) draw(grown, source.slice(0, end));
+      return whole.innerHTML === grown.innerHTML ? whole.innerHTML : `grown: ${grown.innerHTML}`;
+    }, text);
+    assert.equal(await drawn("a_b_c **b *i*** `<x>`\n2 * 3 * 4"), "<p>a_b_c <strong>b <em>i</em></strong> <code>&lt;x&gt;</code>\n2 * 3 * 4</p>");
+    assert.equal(await drawn("1. a\n   - b\n2. c\n\nend"), '<ol start="1"><li>a<ul><li>b</li></ul></li><li>c</li></ol><p>end</p>');
+    assert.match(await drawn("```js\n**a**\n\n```\nend"), /^<pre [^>]*><code>\*\*a\*\*\n<\/code><\/pre><p>end<\/p>$/);
+    assert.match(await drawn("|a|b|\n|-|-:|\n|1|2|\n\n# h"), /<table>.*<td>1<\/td><td data-side="end">2<\/td>.*<p><strong>h<\/strong><\/p>$/);
+    assert.match(await drawn("[x](https://a.example/b)."), /^<p><a href="https:\/\/a\.example\/b" .*rel="noopener noreferrer">x<\/a>\.<\/p>$/);
+    for (const text of ["<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "a ** b", "**open", "| no | table"]) {
+      assert.equal(await drawn(text), `<p>${text.replace("<", "&lt;").replace(">", "&gt;")}</p>`);
+    }
+
+    const args = '{"a":"\u202ex","a":1e2,"n":12345678901234567890.10,"t":"\u{e0041}"}';
+    const shows = await page.evaluate(async (sent) => {
+      const { approvalCard, rawMember } = await import("/cards.js");
+      const record = `{"tool":"x","reason":"{\\"args\\":1}","other":{"args":2},"args":${sent},"digest":"d"}`;
+      const asked = { tool: "to\u200bol", digest: "d", reason: "why\u2066", decisions: [], expires_at: new Date().toISOString() };
+      const card = approvalCard(asked, rawMember(record, "args"), () => {});
+      return ["h2", "p", "pre"].map((part) => card.querySelector(part).textContent);
+    }, args);
+    assert.deepEqual(shows.slice(0, 2), ["Allow to\\u200bol?", "why\\u2066"]);
+    assert.equal(shows[2].replace(/\s/g, ""), '{"a":"\\u202ex","a":1e2,"n":12345678901234567890.10,"t":"\\u{e0041}"}');
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+});
+
+describe("with a scripted model", () => {
+  let model;
+  let server;
+  const questions = [
+    { text: "Which boat?", options: [{ label: "Rowing boat" }, { label: "Pedal boat" }] },
+    { text: "What else?", options: [{ label: "Oars" }, { label: "Vest" }], multiple: true, free_text: true },
+  ];
+
+  before(async () => {
+    const ask = { index: 0, id: "call_1", type: "function", function: { name: "ask_user", arguments: JSON.stringify({ questions }) } };
+    model = await startScript(({ role, content }) => (role === "tool" ? { content: `So: ${content}` } : { content: null, tool_calls: [ask] }));
+    const provider = `[providers.openai]\nbase_url = "${model.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`;
+    server = await startPortico(`[agents.default]\nmodel = "script"\n\n[channels.web]\nallow_ask_user = true\n\n${provider}`);
+  });
+  after(async () => {
+    await server?.stop();
+    await server?.remove();
+    await model?.stop();
+  });
+
+  test("questions are a form; its answers go to the agent and stay as lines; they can be skipped", async () => {
+    const { page, complaints, close } = await openPage(server.link);
+    await say(page, "a boat");
+    const card = page.getByRole("group", { name: "Questions for you" });
+    await card.getByLabel("Pedal boat").check();
+    await card.getByLabel("Oars").check();
+    await card.getByLabel("Vest").check();
+    await card.getByLabel("In your own words").fill("a hat");
+    await card.getByRole("button", { name: "Answer" }).click();
+    await page.getByText("✓ Which boat? Pedal boat").waitFor();
+    await page.getByText("✓ What else? Oars, Vest, a hat").waitFor();
+    await composerHasFocus(page);
+    const answer = page.locator('.message[data-role="assistant"]');
+    await answer.getByText('chose "Pedal boat"').waitFor();
+    await turnEnds(page);
+
+    await say(page, "another");
+    await card.getByRole("button", { name: "Skip" }).click();
+    await page.getByText("✗ Question skipped").waitFor();
+    await answer.getByText("declined").waitFor();
+    await turnEnds(page);
+    assert.equal(await page.locator(".tool").count(), 0, "the questions say it already");
+    assert.deepEqual(await shown(page), await transcript(server, page));
+    assert.deepEqual(complaints, []);
     await close();
   });
 });

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs/promises";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import readline from "node:readline";
@@ -67,6 +68,31 @@ export async function startModel() {
   const url = `http://127.0.0.1:${port}`;
   const gate = (allow) => fetch(`${url}/gate`, { method: "POST", body: JSON.stringify({ allow }) });
   return { url, model, hold: (chunks) => gate(chunks), release: () => gate("all"), stop: () => stop(child) };
+}
+
+/** A scripted model on the OpenAI chat wire: `reply(lastMessage)` gives the delta of its one chunk, with text or with tool calls. */
+export async function startScript(reply) {
+  const server = http.createServer(async (request, response) => {
+    let text = "";
+    for await (const piece of request.setEncoding("utf8")) text += piece;
+    const delta = reply(JSON.parse(text).messages.at(-1));
+    const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "script" };
+    const finish_reason = delta.tool_calls ? "tool_calls" : "stop";
+    const chunks = [
+      { ...head, choices: [{ index: 0, delta, finish_reason: null }] },
+      { ...head, choices: [{ index: 0, delta: {}, finish_reason }] },
+      { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
+    ];
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const stop = () => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${server.address().port}`, stop };
 }
 
 /** The shipped binary, on a free port and an empty store; `config` is added to its configuration file. */
