@@ -74,11 +74,20 @@ impl App {
         Agents::new(config).map(drop)
     }
 
-    /// The store, for who must close it in a hurry.
-    pub fn store(&self) -> Arc<dyn Store> {
-        self.store.clone()
+    /// What closes the store, also for who must do so in a hurry.
+    pub fn closer(&self) -> Closer {
+        Closer { sessions: self.sessions.clone(), store: self.store.clone() }
     }
+}
 
+/// Closes the store.
+#[derive(Debug)]
+pub struct Closer {
+    sessions: Sessions,
+    store: Arc<dyn Store>,
+}
+
+impl Closer {
     /// Flushes and closes the store, and notes that the stop was graceful.
     ///
     /// # Errors

@@ -95,7 +95,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
         }
     };
     let stopping = CancellationToken::new();
-    let store = app.store();
+    let closer = app.closer();
     let mut served = std::pin::pin!(server::run(listener, app, stopping.clone().cancelled_owned()));
     tokio::select! {
         served = &mut served => return served.map(|()| ExitCode::SUCCESS),
@@ -106,7 +106,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
         served = &mut served => served.map(|()| ExitCode::SUCCESS),
         () = signalled() => {
             // a store that does not close in time was not closed: the next start takes it for a crash
-            let _ = tokio::time::timeout(AT_ONCE, store.close()).await;
+            let _ = tokio::time::timeout(AT_ONCE, closer.close()).await;
             Ok(ExitCode::from(130))
         }
     }

@@ -58,7 +58,7 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     if tokio::time::timeout(LAST_BYTES, graceful.shutdown()).await.is_err() {
         debug!("connections that did not end are dropped");
     }
-    app.close().await?;
+    app.closer().close().await?;
     info!("stopped");
     Ok(())
 }

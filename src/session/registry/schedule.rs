@@ -43,8 +43,9 @@ impl Shared {
         match self.settings.store.due(now, usize::MAX).await {
             Ok((due, next)) => {
                 for id in due {
-                    if let Err(error) = self.lease(&id).entry.activate(self) {
-                        warn!(session = %id, %error, "a session that is due was not activated");
+                    if self.lease(&id).entry.activate(self).is_err() {
+                        // the process stops before it has come to all of them
+                        return POLL;
                     }
                 }
                 self.woke.store(true, Ordering::Relaxed);

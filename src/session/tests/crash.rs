@@ -209,3 +209,17 @@ async fn a_stop_lets_a_turn_reach_its_end_and_takes_no_more() {
     world.start().await;
     assert_sound(&world.log().await);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_process_that_stops_before_it_has_come_to_all_that_is_due_has_not_woken() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, _| vec![Act::Wait(held.clone())]);
+    let mut world = World::new(&script, Vec::new()).await;
+    world.ask("hi").await;
+    gate.reached().await;
+    settle().await;
+    world.crash().await;
+    world.sessions.stop().await;
+    assert!(!world.sessions.has_woken(), "the next start would take the crash for a graceful stop");
+}
