@@ -19,7 +19,7 @@ use super::surface::Surface;
 use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 2;
+pub const FOLD_VERSION: u32 = 3;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -180,6 +180,13 @@ impl SessionState {
     /// An open turn of which nothing runs: it goes on when a person answers. Decisions come first, so one open wait means just that.
     pub fn waits_for_person(&self) -> bool {
         self.open_items().next().is_some()
+    }
+
+    /// How long nothing of the open turn could run by `now`: what is over, and the wait that is open.
+    pub fn idle(&self, now: Timestamp) -> Duration {
+        let past = self.turn.as_ref().map_or(0, |turn| turn.idle_ms);
+        let asked_at = self.open_items().map(|item| item.requested_at).min();
+        Duration::from_millis(past) + asked_at.map_or(Duration::ZERO, |at| now.since(at))
     }
 
     /// Calls whose body has started and has no result yet.

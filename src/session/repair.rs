@@ -20,7 +20,7 @@ const MOST_CRASHES: u32 = 2;
 pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<AgentEvent>, bool) {
     let mut events = Vec::new();
     if let Some(open) = state.attempt {
-        let retry = Retry { attempt: open.attempt, code: "restart".into(), delay_ms: 0, discarded: true };
+        let retry = Retry { attempt: open.attempt, code: Retry::RESTART.into(), delay_ms: 0, discarded: true };
         events.push(retry.into());
     }
     let Some(turn) = &state.turn else { return (events, false) };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{AttemptEffect, Place};
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::record::Head;
-use crate::domain::state::{CallState, FoldError, OpenAttempt, SessionState};
+use crate::domain::state::{CallState, FoldError, OpenAttempt, SessionState, millis};
 use crate::domain::{Block, DigestId, Finish, MessageId, Usage};
 
 super::family! {
@@ -72,6 +72,11 @@ pub struct Message {
     pub author: Option<String>,
 }
 
+impl Retry {
+    /// The code of an attempt that ended with its process.
+    pub const RESTART: &str = "restart";
+}
+
 impl Model {
     pub(super) fn place(&self) -> Place {
         match self {
@@ -101,7 +106,14 @@ impl Model {
                 step.attempts = e.attempt;
                 state.attempt = Some(OpenAttempt { seq: head.seq, attempt: e.attempt });
             }
-            Model::Retry(_) => state.attempt = None,
+            Model::Retry(e) => {
+                state.attempt = None;
+                // the first record after a restart: nothing ran since the one before it
+                let since = state.updated_at;
+                if let Some(turn) = state.turn.as_mut().filter(|_| e.code == Retry::RESTART) {
+                    turn.idle_ms += millis(head.at.since(since));
+                }
+            }
             Model::Thinking(_) => {}
             Model::Message(e) if e.author.is_some() => match state.turn.as_mut().and_then(|t| t.step.as_mut()) {
                 Some(step) => step.aside.push(e.content.clone()),

@@ -1,7 +1,6 @@
 //! Turns: begun, fed, appended, ended.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -91,7 +90,7 @@ impl Actor {
             limits: prepared.limits,
             begin,
             started_at: turn.started_at,
-            idle: Duration::from_millis(turn.idle_ms),
+            idle: self.ledger.state.idle(settings.clock.now()),
             cancel: cancel.clone(),
             port: Arc::new(Port(sender)),
             tasks: self.shared.tasks.clone(),

@@ -211,6 +211,27 @@ async fn a_stop_lets_a_turn_reach_its_end_and_takes_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_time_without_a_process_is_no_part_of_the_turns() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, count| match count {
+        0 => vec![text("Hel"), Act::Wait(held.clone())],
+        _ => answer("hello"),
+    });
+    let mut world = World::new(&script, Vec::new()).await;
+    world.limit(|limits| limits.deadline = Duration::from_secs(600));
+    world.ask("hi").await;
+    gate.reached().await;
+    settle().await;
+    world.store = Arc::new(world.store.reopen());
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    world.start().await;
+    let done = world.done(1).await;
+    assert_eq!((done.reason.as_str(), done.answer.as_str()), ("completed", "hello"));
+    assert_sound(&world.log().await);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_process_that_stops_before_it_has_come_to_all_that_is_due_has_not_woken() {
     let gate = Gate::new();
     let held = gate.clone();

@@ -110,3 +110,13 @@ async fn a_decision_is_answered_when_it_is_on_disk() {
     world.store.release_appends();
     assert_approved_once(&world, &ran).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_without_an_actor_is_no_part_of_the_turns_time() {
+    let (world, asked, ran) = waiting().await;
+    world.limit(|limits| limits.deadline = Duration::from_secs(600));
+    tokio::time::sleep(Duration::from_secs(3_000)).await;
+    assert!(world.sessions.awake().iter().all(|(_, awake)| !awake), "it waits without an actor");
+    world.decide(asked.approval_id.as_str(), Decision::AllowOnce).await.unwrap();
+    assert_approved_once(&world, &ran).await;
+}

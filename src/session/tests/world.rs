@@ -2,7 +2,7 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one event among all")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::agent::tests::port::profile;
@@ -40,6 +40,7 @@ pub(super) struct World {
 struct TestSetup {
     script: Arc<Script>,
     toolbox: Arc<Toolbox>,
+    limits: Mutex<Limits>,
 }
 
 impl Setup for TestSetup {
@@ -52,8 +53,7 @@ impl Setup for TestSetup {
         let names: Vec<_> = toolset.names().collect();
         let provider = self.script.clone();
         let model = want.model.unwrap_or("m").to_owned();
-        let limits =
-            Limits { max_steps: 10, deadline: Duration::from_secs(86_400), abort_grace: Duration::from_secs(2), attempts: 3, pool: 10 };
+        let limits = *self.limits.lock().unwrap();
         Ok(Prepared {
             model: ModelChoice { provider, model, parameters: Parameters::default() },
             system: Blob::new(format!("You are a test. {}", want.instructions.unwrap_or_default())),
@@ -92,7 +92,9 @@ impl World {
     pub(super) async fn new(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let toolbox = Arc::new(Toolbox { tools, ..Toolbox::default() });
-        let setup = Arc::new(TestSetup { script: script.clone(), toolbox });
+        let limits =
+            Limits { max_steps: 10, deadline: Duration::from_secs(86_400), abort_grace: Duration::from_secs(2), attempts: 3, pool: 10 };
+        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits) });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);
         let sessions = Sessions::new(settings(&store, &setup, &clock, &ids, passivate));
@@ -131,6 +133,11 @@ impl World {
         tokio::time::advance(Duration::from_millis(5)).await;
         self.sessions = Sessions::new(settings(&self.store, &self.setup, &self.clock, &self.ids, self.passivate));
         self.sessions.start();
+    }
+
+    /// What turns may cost from here on.
+    pub(super) fn limit(&self, change: impl FnOnce(&mut Limits)) {
+        change(&mut self.setup.limits.lock().unwrap());
     }
 
     pub(super) async fn lease(&self) -> Lease {
