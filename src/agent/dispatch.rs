@@ -91,7 +91,7 @@ impl Agent {
         let mut slots: Vec<Slot> = calls.into_iter().map(|call| self.slot(call)).collect();
         let gated = |slot: &Slot| match &slot.state {
             State::Ready(tool) => Some(Proposal { call: slot.call.clone(), gate: self.gate(tool.as_ref(), slot) }),
-            State::Withdrawn => Some(Proposal { call: slot.call.clone(), gate: Gate::Closed }),
+            State::Withdrawn(_) => Some(Proposal { call: slot.call.clone(), gate: Gate::Closed }),
             State::Done | State::Running { .. } | State::Result(_) | State::Denied { .. } => None,
         };
         let (asked, proposals): (Vec<usize>, Vec<Proposal>) =
@@ -123,9 +123,12 @@ impl Agent {
                 Ok(()) => State::Ready(tool.clone()),
                 Err(why) => failure(codes::INVALID_ARGUMENTS, &why),
             },
-            // its tool is gone since somebody was asked: the wait is closed, and the model told
-            _ if found.item.is_some() => State::Withdrawn,
             _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),
+        };
+        let state = match state {
+            // it cannot run any more since somebody was asked: the wait is closed, and the model told
+            State::Result(Err(why)) if found.item.is_some() && !found.started => State::Withdrawn(why),
+            state => state,
         };
         Slot { started: found.started, call: found.call, state }
     }

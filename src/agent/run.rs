@@ -13,7 +13,7 @@ use super::attempt::AttemptEnd;
 use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
-use crate::domain::state::CallState;
+use crate::domain::state::{CallState, OpenStep};
 use crate::domain::{AgentEvent, Finish, Timestamp};
 
 /// What the last, tool-less answer may take.
@@ -85,7 +85,10 @@ impl Agent {
         let deadline = turn.started_at + turn.limits.deadline + turn.idle;
         let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None, deadline };
         let asks = matches!(&agent.turn.begin, Begin::Within { step, .. } if step.finish.is_none());
-        if agent.steps > agent.turn.limits.max_steps {
+        // whoever asked somebody, or began a body, had tools: that was not the last answer, whatever the limit is now
+        let had_tools = |step: &OpenStep| step.calls.iter().any(|call| call.started || call.item.is_some());
+        let had_tools = matches!(&agent.turn.begin, Begin::Within { step, .. } if had_tools(step));
+        if agent.steps > agent.turn.limits.max_steps && !had_tools {
             agent.answers_last(End::new(DoneReason::MaxSteps, ""));
         } else if asks && agent.is_late() {
             agent.answers_last(late());

@@ -31,8 +31,8 @@ pub(super) enum State {
     Done,
     /// Its body may start.
     Ready(Arc<dyn Tool>),
-    /// Somebody was asked about it, and its tool is gone.
-    Withdrawn,
+    /// Somebody was asked about it, and it cannot run any more.
+    Withdrawn(ToolFailure),
     Running {
         task: Id,
         since: Instant,
@@ -81,7 +81,7 @@ pub(super) fn startable(slots: &[Slot], pool: usize) -> Vec<usize> {
                     break;
                 }
             }
-            State::Done | State::Withdrawn | State::Result(_) | State::Denied { .. } => {}
+            State::Done | State::Withdrawn(_) | State::Result(_) | State::Denied { .. } => {}
         }
     }
     starts
@@ -107,10 +107,11 @@ impl Slot {
     pub(super) fn decided(&mut self, verdict: Verdict) {
         let answer = |content: String| State::Result(Ok((ToolOutput { content, trust: Trust::User }, Duration::ZERO)));
         match verdict {
-            Verdict::Run if matches!(self.state, State::Withdrawn) => {
-                self.state = failure(codes::UNKNOWN_TOOL, "the tool is not there any more");
+            Verdict::Run => {
+                if let State::Withdrawn(why) = &self.state {
+                    self.state = State::Result(Err(why.clone()));
+                }
             }
-            Verdict::Run => {}
             Verdict::Denied { reason, by } => self.state = State::Denied { reason, by },
             Verdict::Content(content) => self.state = answer(content),
             Verdict::Answered(answers) => {
@@ -130,7 +131,7 @@ impl Slot {
                 let start = (!self.started).then(|| start(&self.call).into());
                 start.into_iter().chain([self.end(output, took).into()]).collect()
             }
-            State::Done | State::Ready(_) | State::Withdrawn | State::Running { .. } => Vec::new(),
+            State::Done | State::Ready(_) | State::Withdrawn(_) | State::Running { .. } => Vec::new(),
         }
     }
 

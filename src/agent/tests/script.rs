@@ -1,7 +1,7 @@
 //! Scripted parts of a turn: a provider that answers as a function of the request, tools behind gates, ids and time that a test sets.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -169,6 +169,8 @@ pub(crate) struct TestTool {
     /// Ends when it is told to.
     pub(crate) obeys: bool,
     pub(crate) panics: bool,
+    /// Takes no arguments at all any more.
+    pub(crate) refuses: Arc<AtomicBool>,
     /// Ids of calls whose bodies began.
     pub(crate) ran: Arc<Mutex<Vec<String>>>,
 }
@@ -176,7 +178,7 @@ pub(crate) struct TestTool {
 impl TestTool {
     pub(crate) fn new(name: &'static str, policy: Policy) -> Self {
         let (gates, ran) = (Vec::new(), Arc::default());
-        Self { name, policy, parallel: false, idempotent: false, gates, obeys: true, panics: false, ran }
+        Self { name, policy, parallel: false, idempotent: false, gates, obeys: true, panics: false, refuses: Arc::default(), ran }
     }
 }
 
@@ -203,6 +205,10 @@ impl Tool for TestTool {
 
     fn timeout(&self) -> Duration {
         Duration::from_secs(100)
+    }
+
+    fn check(&self, _: &Args) -> Result<(), String> {
+        if self.refuses.load(Ordering::Relaxed) { Err("not these".into()) } else { Ok(()) }
     }
 
     fn call(&self, context: ToolContext, args: Args) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {

@@ -159,7 +159,7 @@ fn verdict(proposal: &Proposal, item: Option<&Item>) -> Option<Verdict> {
             Decision::Deny => denied(format!("A person denied it{}.", note.as_ref().map_or(String::new(), |n| format!(": {n}"))), by),
             Decision::Expired => denied("Nobody decided in time, so it was denied.".into(), &None),
             Decision::Cancelled => denied("The turn was cancelled before anybody decided.".into(), &None),
-            Decision::Unavailable => denied("The tool is not there any more, so it was denied.".into(), &None),
+            Decision::Unavailable => denied("It can no longer be run, so it was denied.".into(), &None),
         },
         Outcome::Answers { answers: Some(answers), .. } => Verdict::Answered(answers.clone()),
         Outcome::Content { content: Some(content), .. } => Verdict::Content(content.clone()),

@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::world::{World, assert_sound, id, settle};
-use crate::agent::tests::script::{Script, TestTool, answer, calls};
+use crate::agent::tests::script::{Script, TestTool, answer, calls, within};
 use crate::domain::event::pending::{ApprovalRequested, Pending};
 use crate::domain::pending::Decision;
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, Record};
-use crate::session::command::Resolved;
+use crate::session::command::{Resolved, SessionPatch};
 
 /// A session whose turn waits for a decision.
 async fn waiting() -> (World, ApprovalRequested, Arc<Mutex<Vec<String>>>) {
@@ -119,4 +119,48 @@ async fn a_wait_without_an_actor_is_no_part_of_the_turns_time() {
     assert!(world.sessions.awake().iter().all(|(_, awake)| !awake), "it waits without an actor");
     world.decide(asked.approval_id.as_str(), Decision::AllowOnce).await.unwrap();
     assert_approved_once(&world, &ran).await;
+}
+
+/// The settings changed while somebody was asked.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_waits_outlives_a_lower_limit_of_steps() {
+    let (mut world, asked, ran) = waiting().await;
+    world.stop().await;
+    world.limit(|limits| limits.max_steps = 0);
+    assert!(matches!(world.decide(asked.approval_id.as_str(), Decision::AllowOnce).await.unwrap(), Resolved::Stands(_)));
+    let done = world.done(1).await;
+    assert_eq!((done.reason.as_str(), done.answer.as_str()), ("max_steps", "done"));
+    assert_eq!(*ran.lock().unwrap(), ["a"]);
+    assert_sound(&world.log().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_can_no_longer_run_closes_its_wait() {
+    for decided in [false, true] {
+        let script = Script::new(|_, count| if count == 0 { calls(&[("a", "write")]) } else { answer("done") });
+        let tool = TestTool::new("write", Policy::Ask);
+        let (ran, refuses) = (tool.ran.clone(), tool.refuses.clone());
+        let mut world = World::new(&script, vec![tool]).await;
+        world.ask("go").await;
+        let asked = world.until(1, "approval_requested").await;
+        if decided {
+            let asked: serde_json::Value = serde_json::from_str(&asked.json).unwrap();
+            world.store.hold_appends();
+            let (sessions, id) = (world.sessions.clone(), asked["approval_id"].as_str().unwrap().to_owned());
+            tokio::spawn(async move {
+                let lease = sessions.open(&super::world::id()).await.unwrap();
+                let answer = crate::session::command::Resolution::Decision { decision: Decision::AllowOnce, note: None, digest: None };
+                sessions.resolve(&lease, id, answer, "p".into()).await
+            });
+            assert_eq!(world.next_append().await[0], "tool_approval");
+        }
+        refuses.store(true, std::sync::atomic::Ordering::Relaxed);
+        world.crash().await;
+        // a wait alone wakes nobody
+        within(world.sessions.update(&world.lease().await, SessionPatch::default())).await.unwrap();
+        let done = world.done(1).await;
+        assert_eq!((done.reason.as_str(), done.answer.as_str(), done.tool_calls.len()), ("completed", "done", 1), "decided: {decided}");
+        assert!(ran.lock().unwrap().is_empty());
+        assert_sound(&world.log().await);
+    }
 }
