@@ -145,6 +145,10 @@ impl Actor {
 
     /// Stops the running turn; the first cause wins. Input that waits goes too, unless it is to be kept. The answer comes with the turn's end.
     fn cancel(&mut self, keep_queue: bool, by: &str, reply: Reply<Cancelled>) -> Result<(), LedgerError> {
+        if self.running.is_none() && self.ledger.state.turn.is_some() {
+            // the stop has waited for it long enough: it goes on after the restart, and nothing here ends it
+            return refuse(reply, SessionError::Stopping);
+        }
         let mut removed = Vec::new();
         if !keep_queue {
             removed.extend(self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()));

@@ -9,6 +9,7 @@ use crate::domain::event::input::Mode;
 use crate::domain::toolset::Policy;
 use crate::domain::{Finish, ToolCallId};
 use crate::provider::ErrorClass;
+use crate::session::SessionError;
 
 /// Cancels when the gate is reached; the turn ends, and the next message is answered.
 async fn cancelled_at(first: impl Fn() -> Vec<Act> + Send + Sync + 'static, gate: Gate, tools: Vec<TestTool>) -> (World, String) {
@@ -146,4 +147,32 @@ async fn at_any_instant() {
         assert_eq!(world.done(asked.seq).await.reason.as_str(), "completed");
         assert_sound(&world.log().await);
     }
+}
+
+/// The stop waits for the turn no longer, and the actor only for its last append: the turn goes on after the restart.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_the_stop_has_let_go_is_not_said_to_be_cancelled() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, _| vec![Act::Wait(held.clone())]);
+    let world = World::new(&script, Vec::new()).await;
+    world.ask("hello").await;
+    gate.reached().await;
+    settle().await;
+    let lease = world.lease().await;
+    world.store.hold_appends();
+    let steer = world.post_aside("and this", None);
+    world.store.until_held(1).await;
+    let sessions = world.sessions.clone();
+    let stopped = tokio::spawn(async move { sessions.stop().await });
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let sessions = world.sessions.clone();
+    let cancelled = tokio::spawn(async move { sessions.cancel(&lease, true, "p".into()).await });
+    settle().await;
+    world.store.release_appends();
+    let cancelled = within(cancelled).await.unwrap();
+    assert!(matches!(cancelled, Err(SessionError::Stopping)), "{cancelled:?}");
+    within(steer).await.unwrap().unwrap();
+    within(stopped).await.unwrap();
+    assert!(!world.kinds().await.contains(&"done".to_owned()));
 }
