@@ -69,8 +69,8 @@ impl Gateway {
     }
 
     fn visible(&self, caller: &Principal, lease: Lease) -> Result<Lease, ApiError> {
-        let visible = lease.feed().overview().is_some_and(|o| caller.sees(&o.tenant, &o.owner));
-        if visible { Ok(lease) } else { Err(ApiError::not_found("there is no such session")) }
+        let overview = lease.overview()?;
+        if caller.sees(&overview.tenant, &overview.owner) { Ok(lease) } else { Err(ApiError::not_found("there is no such session")) }
     }
 
     /// A channel with tools that act on the machine is for whoever showed the local key.

@@ -44,6 +44,8 @@ pub(super) struct Inner {
     /// The live text that the newest `message` closed, for readers that were there and have not come to its end.
     pub(super) closed: Option<Arc<ClosedText>>,
     pub(super) activity: Activity,
+    /// An attempt that was open before its actor came is still to be declared void.
+    repairing: bool,
     /// Counts the times that all readers were told to go, and why the last time. What was read from the store before such a time is
     /// not shown after it.
     pub(super) closings: u64,
@@ -65,6 +67,19 @@ pub(super) struct ClosedText {
 pub struct LiveHello {
     pub message_id: Option<MessageId>,
     pub mode: Option<StreamMode>,
+}
+
+impl Inner {
+    /// What an actor that is gone had in memory only.
+    fn void(&mut self) {
+        (self.live, self.closed) = (None, None);
+        self.activity = Activity::default();
+        self.repairing = false;
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.closing == Some(Closing::Deleted)
+    }
 }
 
 impl Feed {
@@ -116,10 +131,23 @@ impl Feed {
         true
     }
 
-    /// The overview as the session's actor has read it. Nobody knows better.
+    /// The overview as the session's actor has read it. Nobody knows better, but that the session was deleted since.
     pub(super) fn awake(&self, overview: Overview) {
-        self.lock().overview = Some(Arc::new(overview));
+        let mut inner = self.lock();
+        if inner.is_deleted() {
+            return;
+        }
+        // an actor before it that failed may have left what never was
+        inner.void();
+        inner.repairing = overview.attempt.is_some();
+        inner.overview = Some(Arc::new(overview));
+        drop(inner);
         self.wake();
+    }
+
+    /// Nothing is shown any more, whatever an actor that has not heard of it brings.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.lock().is_deleted()
     }
 
     /// Whether a reader may be served: an attempt that the ledger has open is the one in memory. It is not after a restart, until the
@@ -127,7 +155,7 @@ impl Feed {
     pub(super) fn is_sound(&self) -> bool {
         let inner = self.lock();
         let open = inner.overview.as_ref().and_then(|o| o.attempt);
-        open.is_none_or(|attempt| inner.live.as_ref().is_some_and(|l| l.request >= attempt.seq))
+        open.is_none_or(|attempt| !inner.repairing && inner.live.as_ref().is_some_and(|l| l.request >= attempt.seq))
     }
 
     /// An attempt opens; its `request` is staged.
@@ -135,10 +163,13 @@ impl Feed {
         self.lock().live = Some(LiveText::new(request));
     }
 
-    /// What the turn does now. `base` is the last staged record.
-    pub(super) fn live(&self, base: Seq, event: LiveEvent) {
+    /// What that turn does now. `base` is the last staged record.
+    pub(super) fn live(&self, turn: u32, base: Seq, event: LiveEvent) {
         let mut inner = self.lock();
         let Inner { live, activity, overview, .. } = &mut *inner;
+        if activity.turn != turn {
+            *activity = Activity { turn, ..Activity::default() };
+        }
         activity.base = base;
         match event {
             LiveEvent::Delta(delta) => {
@@ -162,11 +193,15 @@ impl Feed {
     /// These records are durable.
     pub(super) fn advance(&self, records: Vec<Arc<FeedRecord>>, overview: Arc<Overview>) {
         let mut inner = self.lock();
+        if inner.is_deleted() {
+            return;
+        }
         for record in records {
             if record.effect == AttemptEffect::Closes {
                 Self::close_attempt(&mut inner, &record);
             }
-            if &*record.kind == "done" {
+            // the next turn may be under way by the time that this is on disk
+            if &*record.kind == "done" && record.turn == Some(inner.activity.turn) {
                 inner.activity = Activity::default();
             }
             inner.ring.push_back(record);
@@ -178,6 +213,8 @@ impl Feed {
             live.reveal(overview.head);
         }
         inner.overview = Some(overview);
+        // what an actor appends first has the repair in it
+        inner.repairing = false;
         drop(inner);
         self.wake();
     }
@@ -210,8 +247,7 @@ impl Feed {
     pub(super) fn retire(&self) {
         let mut inner = self.lock();
         inner.ring = VecDeque::new();
-        (inner.live, inner.closed) = (None, None);
-        inner.activity = Activity::default();
+        inner.void();
     }
 
     /// Ends all readers' streams; each says why. Who comes afterwards is served, unless the session is gone.
@@ -219,9 +255,9 @@ impl Feed {
         let mut inner = self.lock();
         inner.overview = None;
         inner.ring = VecDeque::new();
-        (inner.live, inner.closed) = (None, None);
+        inner.void();
         inner.closings += 1;
-        if inner.closing != Some(Closing::Deleted) {
+        if !inner.is_deleted() {
             inner.closing = Some(why);
         }
         drop(inner);

@@ -166,6 +166,7 @@ impl Piece {
 /// What the turn is doing, for readers; only the newest counts.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
+    pub(super) turn: u32,
     pub(super) mode: Option<StreamMode>,
     /// The last record staged before it: what it tells is not told before that is durable.
     pub(super) base: Seq,

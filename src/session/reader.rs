@@ -241,9 +241,10 @@ impl Reader {
             self.show(&records, closed.as_deref(), &mut items);
             return Collected::Items(items);
         }
-        let open = inner.overview.as_ref().and_then(|o| o.turn);
-        let of_turn = inner.activity.base <= head && self.turn.is_none_or(|turn| open == Some(turn));
-        let progress = self.progress.due(&inner.activity, &self.filter, of_turn);
+        let of_turn = self.turn.is_none_or(|turn| inner.activity.turn == turn);
+        let told = inner.activity.base <= head;
+        let running = inner.overview.as_ref().map_or(&[][..], |o| &o.tools);
+        let progress = if told { self.progress.due(&inner.activity, running, &self.filter, of_turn) } else { Vec::new() };
         let came = self.live(&mut inner, &mut items);
         drop(inner);
         items.extend(progress);

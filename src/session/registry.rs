@@ -139,7 +139,8 @@ impl Sessions {
             }
         };
         match tokio::time::timeout(REPAIR, sound).await {
-            Ok(()) => Ok(lease),
+            // an actor that could not write the repair is gone, and readers come again
+            Ok(()) => lease.overview().map(|_| lease),
             Err(_) => Err(SessionError::Unavailable("the session was not repaired in time".into())),
         }
     }

@@ -3,6 +3,7 @@ mod cancel;
 mod crash;
 mod cursor;
 mod faults;
+mod feed;
 mod rebuild;
 mod records;
 mod waits;

@@ -17,7 +17,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let overview = session.feed().overview().ok_or_else(|| ApiError::not_found("there is no such session"))?;
+    let overview = session.overview()?;
     let setup = &gateway.sessions.settings().setup;
     let set = setup.toolset(&overview.channel, &overview.agent).unwrap_or_default();
     let tools: Vec<_> = set

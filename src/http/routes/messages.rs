@@ -51,13 +51,14 @@ pub(crate) async fn post(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session_to_read(&caller, &id).await?;
-    if session.feed().overview().is_some_and(|o| !gateway.may_use_channel(&caller, &o.channel)) {
+    let overview = session.overview()?;
+    if !gateway.may_use_channel(&caller, &overview.channel) {
         return Err(ApiError::local_key_required("posting to a cli session"));
     }
     let key = body::idempotency_key(&headers)?;
     let read = body::read(&headers, body, MESSAGE_CAP, false).await?;
     let message = checked(read.parse()?)?;
-    if let (Some(model), Some(overview)) = (&message.model, session.feed().overview()) {
+    if let Some(model) = &message.model {
         let known = gateway.sessions.settings().setup.knows_model(&overview.agent, model);
         known.map_err(|why| ApiError::invalid("/model", why))?;
     }
@@ -239,7 +240,10 @@ impl TurnStream {
                 }
                 Fate::Claimed { seq, .. } | Fate::Removed { seq } => Cursor { seq: seq - 1, n: 0 },
             };
-            let Ok(mut reader) = Reader::new(self.session.feed().clone(), self.filter.clone(), from) else { return };
+            let Ok(mut reader) = Reader::new(self.session.feed().clone(), self.filter.clone(), from) else {
+                yield Ok(sse::ended(Closing::Draining));
+                return;
+            };
             let Fate::Claimed { turn, .. } = claim else {
                 if let Ok(removed) = reader.pull_one().await {
                     yield Ok(Bytes::from(sse::items(&removed)));

@@ -184,8 +184,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let overview = session.feed().overview().ok_or_else(|| ApiError::not_found("there is no such session"))?;
-    Ok(body::json(StatusCode::OK, &overview.object()))
+    Ok(body::json(StatusCode::OK, &session.overview()?.object()))
 }
 
 #[derive(Debug, Deserialize)]

@@ -107,7 +107,7 @@ impl Actor {
         match output {
             Ok(Some(Output::Record(event))) => self.on_record(event),
             Ok(Some(Output::Live(event))) => {
-                self.entry.feed.live(self.ledger.state.head, event);
+                self.entry.feed.live(self.ledger.state.last_turn, self.ledger.state.head, event);
                 Ok(())
             }
             Ok(Some(Output::End(end))) => self.close_turn(end),

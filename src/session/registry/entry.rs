@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Shared, dropped};
-use crate::domain::SessionId;
+use crate::domain::{Overview, SessionId};
 use crate::session::actor::{self, Inboxes};
 use crate::session::command::{Control, Input, SessionError};
 use crate::session::feed::{Closing, Feed};
@@ -165,6 +165,18 @@ impl Lease {
 
     pub fn feed(&self) -> &Arc<Feed> {
         &self.entry.feed
+    }
+
+    /// The session as of its durable head.
+    ///
+    /// # Errors
+    /// `NotFound` where it was deleted since it was opened; `Unavailable` while its readers are told to come back.
+    pub fn overview(&self) -> Result<Arc<Overview>, SessionError> {
+        match self.feed().overview() {
+            Some(overview) => Ok(overview),
+            None if self.feed().is_deleted() => Err(SessionError::NotFound),
+            None => Err(dropped()),
+        }
     }
 
     pub fn id(&self) -> &SessionId {

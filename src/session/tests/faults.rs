@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use super::world::{World, assert_sound, settle};
-use crate::agent::tests::script::{Act, Script, TestTool, answer, calls, text};
+use super::world::{World, assert_sound, id, settle};
+use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, text, within};
 use crate::domain::toolset::Policy;
 use crate::domain::{SurfaceMessage, View};
+use crate::session::SessionError;
 use crate::session::feed::Closing;
 use crate::session::reader::Pulled;
 
@@ -113,4 +114,29 @@ async fn a_panic_of_a_tool_is_a_result() {
     assert_eq!((done.reason.as_str(), done.tool_calls.len()), ("completed", 2));
     assert!(world.kinds().await.contains(&"tool_error".to_owned()));
     assert_sound(&world.log().await);
+}
+
+/// It is there, and not to be read now: nobody is told that it does not exist.
+#[tokio::test(start_paused = true)]
+async fn a_repair_that_is_not_written_leaves_the_session_there() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, count| if count == 0 { vec![text("Hel"), Act::Wait(held.clone())] } else { answer("hello") });
+    let mut world = World::new(&script, Vec::new()).await;
+    world.ask("hi").await;
+    gate.reached().await;
+    settle().await;
+    world.crash().await;
+    world.store.hold_appends();
+    let sessions = world.sessions.clone();
+    let opened = tokio::spawn(async move { sessions.open_to_read(&id()).await.map(drop) });
+    world.store.until_held(1).await;
+    settle().await;
+    assert!(!opened.is_finished(), "served before the repair is on disk");
+    world.store.fail_next_append();
+    world.store.commit_held(1);
+    let opened = within(opened).await.unwrap();
+    assert!(matches!(opened, Err(SessionError::Unavailable(_))), "{opened:?}");
+    world.store.release_appends();
+    assert_eq!(world.done(1).await.answer, "hello");
 }

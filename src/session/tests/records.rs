@@ -60,7 +60,7 @@ fn a_reader_far_behind_reads_the_disk_and_then_the_live_text() {
     feed.open_attempt(opened);
     let say = |base, piece: &str| {
         let kind = DeltaKind::Text(piece.into());
-        feed.live(base, LiveEvent::Delta(Delta { message_id: "msg_1".into(), block: 0, kind }));
+        feed.live(1, base, LiveEvent::Delta(Delta { message_id: "msg_1".into(), block: 0, kind }));
     };
     (0..4).for_each(|_| say(opened, "before "));
     let filter = || Filter { view: View::Chat, types: None, may_decide: Arc::new(|_| false) };

@@ -286,7 +286,7 @@ impl Server {
         };
         let block = u32::try_from(block).unwrap();
         attempt.sent.push(Sent { base, block, event, text });
-        self.feed.live(base, LiveEvent::Delta(Delta { message_id: attempt.message_id.clone(), block, kind }));
+        self.feed.live(1, base, LiveEvent::Delta(Delta { message_id: attempt.message_id.clone(), block, kind }));
     }
 
     fn retry(&mut self) {
