@@ -40,7 +40,9 @@ pub(super) struct Inner {
     /// As of the durable head; `None` until somebody loaded it.
     pub(super) overview: Option<Arc<Overview>>,
     pub(super) ring: VecDeque<Arc<FeedRecord>>,
-    pub(super) live: Option<LiveText>,
+    /// The text of the attempt that is open at the durable head, and of those that were opened since: an attempt stays until the record
+    /// that closes it is on disk, and the next may have begun by then.
+    pub(super) live: VecDeque<LiveText>,
     /// The live text that the newest `message` closed, for readers that were there and have not come to its end.
     pub(super) closed: Option<Arc<ClosedText>>,
     pub(super) activity: Activity,
@@ -72,7 +74,7 @@ pub struct LiveHello {
 impl Inner {
     /// What an actor that is gone had in memory only.
     fn void(&mut self) {
-        (self.live, self.closed) = (None, None);
+        (self.live, self.closed) = (VecDeque::new(), None);
         self.activity = Activity::default();
         self.repairing = false;
     }
@@ -155,12 +157,12 @@ impl Feed {
     pub(super) fn is_sound(&self) -> bool {
         let inner = self.lock();
         let open = inner.overview.as_ref().and_then(|o| o.attempt);
-        open.is_none_or(|attempt| !inner.repairing && inner.live.as_ref().is_some_and(|l| l.request >= attempt.seq))
+        open.is_none_or(|attempt| !inner.repairing && inner.live.back().is_some_and(|l| l.request >= attempt.seq))
     }
 
     /// An attempt opens; its `request` is staged.
     pub(super) fn open_attempt(&self, request: Seq) {
-        self.lock().live = Some(LiveText::new(request));
+        self.lock().live.push_back(LiveText::new(request));
     }
 
     /// What that turn does now. `base` is the last staged record.
@@ -174,7 +176,7 @@ impl Feed {
         match event {
             LiveEvent::Delta(delta) => {
                 activity.delta(&delta);
-                let Some(live) = live else { return };
+                let Some(live) = live.back_mut() else { return };
                 live.push(base, delta);
                 if !live.reveal(overview.as_ref().map_or(0, |o| o.head)) {
                     return;
@@ -209,7 +211,7 @@ impl Feed {
         while inner.ring.len() > RING {
             inner.ring.pop_front();
         }
-        if let Some(live) = &mut inner.live {
+        for live in &mut inner.live {
             live.reveal(overview.head);
         }
         inner.overview = Some(overview);
@@ -221,7 +223,7 @@ impl Feed {
 
     /// The attempt's text is void, or whole in the record that closed it. Who has read along until here gets the rest of it first.
     fn close_attempt(inner: &mut Inner, record: &FeedRecord) {
-        let Some(mut text) = inner.live.take_if(|live| live.request < record.seq) else { return };
+        let Some(mut text) = inner.live.pop_front_if(|live| live.request < record.seq) else { return };
         text.reveal(record.seq);
         let kept = &*record.kind == "message" && inner.present > 0;
         inner.closed = kept.then(|| Arc::new(ClosedText { text, at: record.seq }));

@@ -121,7 +121,7 @@ impl Reader {
             }
             let edge = overview.attempt_edge;
             // n counts only if nothing has opened or closed an attempt since, and the one open there is the one in memory
-            match inner.live.as_ref().filter(|l| start.seq >= edge && l.request == edge) {
+            match inner.live.front().filter(|l| start.seq >= edge && l.request == edge) {
                 None => (start.seq, 0, 0),
                 Some(live) if start.n > live.visible() as u64 => return Err(NotThere::Ahead),
                 Some(live) => (start.seq, live.request, usize::try_from(start.n).unwrap_or(0)),
@@ -313,7 +313,7 @@ impl Reader {
     fn live(&mut self, inner: &mut Inner, items: &mut Vec<FeedItem>) -> bool {
         let open = inner.overview.as_ref().and_then(|o| o.attempt).map(|a| a.seq);
         let turn = inner.overview.as_ref().and_then(|o| o.turn);
-        let Some(live) = inner.live.as_mut().filter(|l| Some(l.request) == open) else { return false };
+        let Some(live) = inner.live.front_mut().filter(|l| Some(l.request) == open) else { return false };
         if self.turn.is_some() && self.turn != turn {
             return false;
         }

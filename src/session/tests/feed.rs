@@ -84,6 +84,42 @@ async fn who_comes_later_hears_of_the_tools_that_run() {
     world.done(1).await;
 }
 
+/// The next request is made before the answer is on disk: whoever was there still sees how the answer came.
+#[tokio::test(start_paused = true)]
+async fn text_is_shown_as_it_streamed_though_the_next_attempt_has_begun() {
+    let (first, second) = (Gate::new(), Gate::new());
+    let held = (first.clone(), second.clone());
+    let script = Script::new(move |_, count| match count {
+        0 => vec![Act::Wait(held.0.clone()), text("one"), said("one", Finish::Stop)],
+        _ => vec![Act::Wait(held.1.clone()), text("second"), said("second", Finish::Stop)],
+    });
+    let world = World::new(&script, Vec::new()).await;
+    let mut reader = world.reader(View::Chat).await;
+    world.ask("one").await;
+    first.reached().await;
+    world.ask("two").await;
+    settle().await;
+    progress(&mut reader);
+    world.store.hold_appends();
+    first.open();
+    second.reached().await;
+    settle().await;
+    world.next_append().await;
+    world.next_append().await;
+    settle().await;
+    let mut names = Vec::new();
+    while let Some(Ok(Pulled::Items(items))) = reader.pull().now_or_never() {
+        for item in items {
+            let FeedItem::Event { event, .. } = item else { continue };
+            names.push(event.as_str().to_owned());
+        }
+    }
+    assert_eq!(names, ["text_delta", "message", "step_end", "done", "turn_start", "step_start"]);
+    world.store.release_appends();
+    second.open();
+    assert_eq!(world.done(world.log().await.len() as u64).await.answer, "second");
+}
+
 /// The end of a turn and the request of the next stand in one append: the second is under way when the first is over for readers.
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_turn_leaves_the_next_ones_activity() {
