@@ -125,12 +125,11 @@ impl Agent {
             },
             _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),
         };
-        let state = match state {
-            // it cannot run any more since somebody was asked: the wait is closed, and the model told
-            State::Result(Err(why)) if found.item.is_some() && !found.started => State::Withdrawn(why),
-            state => state,
-        };
-        Slot { started: found.started, call: found.call, state }
+        let mut slot = Slot { started: found.started, call: found.call, state };
+        if found.item.is_some() && !slot.started {
+            slot.withdraw();
+        }
+        slot
     }
 
     fn unknown(&self, tool: &str) -> String {

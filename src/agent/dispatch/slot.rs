@@ -104,6 +104,13 @@ impl Slot {
         matches!(self.state, State::Result(_) | State::Denied { .. })
     }
 
+    /// Where it cannot run any more since somebody was asked: the wait is closed first, then the model is told.
+    pub(super) fn withdraw(&mut self) {
+        if let State::Result(Err(why)) = &self.state {
+            self.state = State::Withdrawn(why.clone());
+        }
+    }
+
     pub(super) fn decided(&mut self, verdict: Verdict) {
         let answer = |content: String| State::Result(Ok((ToolOutput { content, trust: Trust::User }, Duration::ZERO)));
         match verdict {
