@@ -3,11 +3,14 @@
 //! Retried inside the step: what [`ErrorClass::Retry`] says, also after visible output (then the live text is declared void). Never
 //! retried: auth, billing, bad requests, a cancel. A stream that ends without its terminal event is never an answer.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
+use tokio::time::Sleep;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::Output;
 use super::port::StepInput;
@@ -48,6 +51,8 @@ pub(super) struct Answer {
     pub(super) finish: Finish,
 }
 
+type Batch = Result<Vec<ModelEvent>, ModelError>;
+
 /// What came next from the provider.
 enum Received {
     Batch(Vec<ModelEvent>),
@@ -67,7 +72,7 @@ impl Agent {
                 let mut response = self.send(input);
                 let mut partial = Partial::new(message_id);
                 let failure = loop {
-                    match self.receive(&mut response).await {
+                    match response.next().await {
                         Received::Batch(batch) => {
                             for delta in batch.into_iter().filter_map(|event| partial.take(event)) {
                                 yield Output::Live(LiveEvent::Delta(delta));
@@ -134,7 +139,7 @@ impl Agent {
     }
 
     /// Sends the request. The response is read by its own task, so that the network never waits for the ledger, nor the ledger for it.
-    fn send(&self, input: &StepInput) -> mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>> {
+    fn send(&self, input: &StepInput) -> Response {
         let request = ModelRequest {
             model: self.turn.model.model.clone(),
             system: self.turn.system.text.clone(),
@@ -142,22 +147,11 @@ impl Agent {
             messages: input.surface.clone(),
             parameters: self.turn.model.parameters.clone(),
         };
-        let (sender, receiver) = mpsc::channel(BATCHES);
+        let (sender, batches) = mpsc::channel(BATCHES);
         let stream = self.turn.model.provider.stream(request);
         self.turn.tasks.spawn(pump(stream, sender));
-        receiver
-    }
-
-    async fn receive(&self, response: &mut mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>>) -> Received {
-        tokio::select! { biased;
-            () = self.turn.cancel.cancelled() => Received::Cancelled,
-            batch = response.recv() => match batch {
-                Some(Ok(batch)) => Received::Batch(batch),
-                Some(Err(error)) => Received::Failed(error),
-                None => Received::Failed(http::cut()),
-            },
-            () = tokio::time::sleep(self.time_left()) => Received::Deadline,
-        }
+        let cancelled = Box::pin(self.turn.cancel.clone().cancelled_owned());
+        Response { batches, cancelled, deadline: Box::pin(tokio::time::sleep(self.time_left())) }
     }
 
     fn retry_delay(&self, error: &ModelError, tries: u32) -> Option<Duration> {
@@ -185,11 +179,33 @@ impl Agent {
     }
 }
 
+/// A response under way. Its waits are made once, so that a batch registers nowhere anew.
+struct Response {
+    batches: mpsc::Receiver<Batch>,
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Response {
+    async fn next(&mut self) -> Received {
+        tokio::select! { biased;
+            () = &mut self.cancelled => Received::Cancelled,
+            batch = self.batches.recv() => match batch {
+                Some(Ok(batch)) => Received::Batch(batch),
+                Some(Err(error)) => Received::Failed(error),
+                None => Received::Failed(http::cut()),
+            },
+            () = &mut self.deadline => Received::Deadline,
+        }
+    }
+}
+
 /// Passes a response on until it ends or nobody listens any more, which ends the request.
-async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEvent>, ModelError>>) {
+async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Batch>) {
+    let mut closed = std::pin::pin!(sender.closed());
     loop {
         let item = tokio::select! { biased;
-            () = sender.closed() => return,
+            () = &mut closed => return,
             item = stream.next() => item,
         };
         match item {
