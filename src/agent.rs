@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::domain::digest::sha256;
 use crate::domain::event::model::Parameters;
 use crate::domain::event::turn::{AbortCause, DoneReason};
 use crate::domain::state::OpenStep;
@@ -140,9 +141,7 @@ impl End {
 
 impl Blob {
     pub fn new(text: String) -> Self {
-        use sha2::{Digest, Sha256};
-        let digest = crate::domain::args::hex(&Sha256::digest(text.as_bytes())).into();
-        Self { digest, text: text.into() }
+        Self { digest: sha256(&text).into(), text: text.into() }
     }
 }
 

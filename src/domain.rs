@@ -6,6 +6,7 @@
 
 pub mod args;
 pub mod cursor;
+pub mod digest;
 pub mod event;
 pub mod ids;
 pub mod live;

@@ -167,8 +167,8 @@ pub enum Resolved {
     DigestMismatch,
     /// Too late: expired, cancelled.
     Gone(Box<Item>),
-    /// Not an answer to this kind of wait, or not one of those offered.
-    Invalid(String),
+    /// Not one of the decisions that are offered, or no answer to the questions. `pointer` is a JSON pointer into the body of the POST.
+    Invalid { pointer: String, detail: String },
     /// The session's memory does not have it; the index may.
     Unknown,
 }

@@ -43,11 +43,7 @@ impl FeedRecord {
             author: Option<String>,
         }
         let place: Place = serde_json::from_str(&stored.json)?;
-        let effect = match (&*stored.kind, place.author) {
-            ("request", _) => AttemptEffect::Opens,
-            ("retry" | "done", _) | ("message", None) => AttemptEffect::Closes,
-            _ => AttemptEffect::None,
-        };
+        let effect = AttemptEffect::of(&stored.kind, place.author.is_some());
         Ok(Self { seq: stored.seq, kind: stored.kind.into(), turn: place.turn, effect, json: stored.json, views: Default::default() })
     }
 

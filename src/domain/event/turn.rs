@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AttemptEffect;
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, OpenStep, SessionState, millis};
 use crate::domain::{MessageId, ToolCallId, Usage};
@@ -119,13 +118,6 @@ pub enum CallStatus {
 }
 
 impl Turn {
-    pub(super) fn attempt(&self) -> AttemptEffect {
-        match self {
-            Turn::Done(_) => AttemptEffect::Closes,
-            Turn::StepStart(_) | Turn::StepEnd(_) | Turn::TurnContinued(_) => AttemptEffect::None,
-        }
-    }
-
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
             Turn::StepStart(_) => {

@@ -18,7 +18,7 @@ use super::{Page, sessions, transcript};
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::turn::Done;
 use crate::domain::{Cursor, MessageId, Principal};
-use crate::http::body::{self, MESSAGE_CAP};
+use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Beat, Next};
@@ -55,7 +55,7 @@ pub(crate) async fn post(
         return Err(ApiError::local_key_required("posting to a cli session"));
     }
     let key = body::idempotency_key(&headers)?;
-    let read = body::read(&headers, body, MESSAGE_CAP, false).await?;
+    let read = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?;
     let message = checked(read.parse()?)?;
     if let (Some(model), Some(overview)) = (&message.model, session.feed().overview()) {
         let known = gateway.sessions.settings().setup.knows_model(&overview.agent, model);
