@@ -10,6 +10,7 @@ use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 
 use super::attempt::AttemptEnd;
+use super::port::Further;
 use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
@@ -117,7 +118,8 @@ impl Agent {
                     return Err(End { answer: self.said.text.clone(), ..end });
                 }
                 let spent = answered && self.out_of_budget().is_some();
-                let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
+                let further = if answered { Further::IfInput } else { Further::Always };
+                let input = if spent { None } else { self.turn.port.begin_step(further).await };
                 if self.turn.cancel.is_cancelled() {
                     return Err(self.aborted());
                 }

@@ -163,7 +163,7 @@ impl Actor {
     }
 
     async fn run(mut self) -> Exit {
-        if let Err(error) = self.awake() {
+        if let Err(error) = self.wake_up() {
             return Exit::Failed(error);
         }
         loop {
@@ -197,7 +197,7 @@ impl Actor {
     }
 
     /// The repair, and whatever waits to be done.
-    fn awake(&mut self) -> Result<(), LedgerError> {
+    fn wake_up(&mut self) -> Result<(), LedgerError> {
         let state = &self.ledger.state;
         let before = state.updated_at < self.shared.started_at;
         let graceful = before && self.shared.settings.store.stopped_gracefully();

@@ -44,7 +44,7 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 #[derive(Debug)]
 pub(super) enum Control {
     Cancel {
-        keep_queue: bool,
+        queue: Queue,
         by: String,
         reply: Reply<Cancelled>,
     },
@@ -65,6 +65,13 @@ pub(super) enum Control {
     },
     /// The session was deleted: drop everything.
     Quit,
+}
+
+/// What a cancel does with input that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    Keep,
+    Remove,
 }
 
 /// The second inbox.

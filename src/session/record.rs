@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 
 use crate::domain::event::AttemptEffect;
+use crate::domain::view::May;
 use crate::domain::{MessageId, Record, Seq, View};
 use crate::store::StoredRecord;
 
@@ -54,9 +55,9 @@ impl FeedRecord {
             return Some(self.json.clone());
         }
         if &*self.kind == "approval_requested" && self.tool().is_some_and(|tool| may_decide(&tool)) {
-            return project(true);
+            return project(May::Decide);
         }
-        self.views[view.index()].get_or_init(|| project(false)).clone()
+        self.views[view.index()].get_or_init(|| project(May::Look)).clone()
     }
 
     /// Whether this record queues, claims or removes that message.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, Resolution, Resolved, SessionError, SessionPatch};
+use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Reply, Resolution, Resolved, SessionError, SessionPatch};
 use super::feed::Closing;
 use super::setup::Settings;
 use crate::domain::event::session::SessionCreated;
@@ -24,7 +24,7 @@ mod entry;
 mod schedule;
 
 pub use entry::{Entry, Lease};
-use entry::{Message, Release};
+use entry::{Forget, Message};
 
 /// Ledgers that are folded at once.
 const LOADING: usize = 32;
@@ -185,12 +185,12 @@ impl Sessions {
         }))
     }
 
-    /// Cancels the running turn, and the queue unless it is to be kept.
+    /// Cancels the running turn and, with [`Queue::Remove`], takes away the input that waits. Answered when the turn's end is on disk.
     ///
     /// # Errors
     /// `NotFound`, `Busy`, `Unavailable`.
-    pub async fn cancel(&self, session: &Lease, keep_queue: bool, by: String) -> Result<Cancelled, SessionError> {
-        self.control(session, |reply| Control::Cancel { keep_queue, by, reply }).await
+    pub async fn cancel(&self, session: &Lease, queue: Queue, by: String) -> Result<Cancelled, SessionError> {
+        self.control(session, |reply| Control::Cancel { queue, by, reply }).await
     }
 
     /// Takes back a message that no turn has claimed.
@@ -256,7 +256,7 @@ impl Shared {
     fn lease(self: &Arc<Self>, id: &SessionId) -> Lease {
         let new = || Arc::new(Entry::new(id.clone(), self));
         let entry = self.entries.entry(id.clone()).or_insert_with(new).value().clone();
-        Lease { entry, _release: Release { id: id.clone(), shared: self.clone() } }
+        Lease { entry, _forget: Forget { id: id.clone(), shared: self.clone() } }
     }
 
     async fn delete(self: &Arc<Self>, id: &SessionId) -> Result<(), SessionError> {

@@ -21,7 +21,7 @@ use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::session::SessionError;
-use crate::session::command::SessionPatch;
+use crate::session::command::{Queue, SessionPatch};
 use crate::store::{IntakeRow, SessionFilter};
 
 /// The path that keys of creations are scoped to.
@@ -247,7 +247,8 @@ pub(crate) async fn cancel(
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
     let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?.parse()?;
-    let cancelled = gateway.sessions.cancel(&session, cancel.keep_queue, caller.name).await?;
+    let queue = if cancel.keep_queue { Queue::Keep } else { Queue::Remove };
+    let cancelled = gateway.sessions.cancel(&session, queue, caller.name).await?;
     let mut answer = json!({ "removed": cancelled.removed });
     if let Some(turn) = cancelled.turn {
         answer["turn"] = turn.into();
