@@ -171,9 +171,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Records after `after`, at most `limit`, in order. Only what is durable.
     fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>>;
 
-    /// Records that make up the transcript (`message_queued`, `message_removed`, `turn_start`, `queue_drain`, `message`) after `after`, all of
-    /// them, and the durable head, from one read.
-    fn transcript(&self, session: &SessionId, after: Seq) -> StoreFuture<(Vec<StoredRecord>, Seq)>;
+    /// All records that make up the transcript ([`TRANSCRIPT_KINDS`]), and the durable head, from one read.
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)>;
 
     /// Where the ledger stands and its newest snapshot. `None` where there is no such session or it was deleted.
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>>;

@@ -105,13 +105,13 @@ fn loopback_has_three_spellings() {
 fn an_agent_has_from_the_default_what_it_leaves_out() {
     let text = "[agents.default]\nmax_steps = 3\n[agents.support]\nmodel = \"kimi-k2\"\n[agents.bare]\n[agents.9-lives]\nmax_queue = 9\n";
     let c = loaded(text, &[("PORTICO__AGENTS__BY_ENV__INSTRUCTIONS", "Be brief."), ("PORTICO__AGENTS__DEFAULT__MAX_QUEUE", "5")]);
-    let default = c.agents.get("default").unwrap();
+    let (default, named) = (&c.agents.default, &c.agents.named);
     assert_eq!((default.model.as_str(), default.max_steps, default.max_queue), ("auto", Some(3), 5));
-    assert_eq!(c.agents.get("bare"), Some(default));
-    assert_eq!(c.agents.get("support"), Some(&agents::Agent { model: "kimi-k2".into(), ..default.clone() }));
-    assert_eq!(c.agents.get("9-lives"), Some(&agents::Agent { max_queue: 9, ..default.clone() }));
-    assert_eq!(c.agents.get("by_env"), Some(&agents::Agent { instructions: Some("Be brief.".into()), ..default.clone() }));
-    assert_eq!(c.agents.get("nobody"), None);
+    assert_eq!(named.get("bare"), Some(default));
+    assert_eq!(named.get("support"), Some(&agents::Agent { model: "kimi-k2".into(), ..default.clone() }));
+    assert_eq!(named.get("9-lives"), Some(&agents::Agent { max_queue: 9, ..default.clone() }));
+    assert_eq!(named.get("by_env"), Some(&agents::Agent { instructions: Some("Be brief.".into()), ..default.clone() }));
+    assert_eq!(named.get("nobody"), None);
 }
 
 #[test]

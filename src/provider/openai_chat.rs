@@ -101,7 +101,7 @@ async fn read(response: &mut reqwest::Response, decoder: &mut Decoder, events: &
     match content_type(response) {
         "application/json" => {
             let body = http::whole_body(response, UNSTREAMED_LIMIT).await?;
-            return decoder.whole_into(&body, events);
+            return decoder.whole(&body, events);
         }
         "text/html" => return Err(no_api()),
         _ => {}
@@ -109,10 +109,10 @@ async fn read(response: &mut reqwest::Response, decoder: &mut Decoder, events: &
     let mut next = response.chunk().await;
     for reads_left in (0..READS_PER_BATCH).rev() {
         match next {
-            Ok(Some(bytes)) => decoder.push_into(&bytes, events)?,
-            Ok(None) => decoder.finish_into(events)?,
+            Ok(Some(bytes)) => decoder.push(&bytes, events)?,
+            Ok(None) => decoder.finish(events)?,
             // The answer was whole, and only the end of its stream got lost.
-            Err(_) if decoder.has_finish_reason() => decoder.finish_into(events)?,
+            Err(_) if decoder.has_finish_reason() => decoder.finish(events)?,
             Err(error) => return Err(http::transport(&error)),
         }
         if decoder.is_finished() || reads_left == 0 {

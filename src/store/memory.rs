@@ -181,8 +181,8 @@ impl Store for MemoryStore {
         self.on_disk(|disk| disk.read(session, after, limit))
     }
 
-    fn transcript(&self, session: &SessionId, after: Seq) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
-        self.on_disk(|disk| disk.transcript(session, after))
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
+        self.on_disk(|disk| disk.transcript(session))
     }
 
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {

@@ -88,9 +88,9 @@ impl Store for SqliteStore {
         self.readers.run(move |db| read::records(db, &session, after, limit))
     }
 
-    fn transcript(&self, session: &SessionId, after: Seq) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
         let session = session.clone();
-        self.readers.run(move |db| read::transcript(db, &session, after))
+        self.readers.run(move |db| read::transcript(db, &session))
     }
 
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {
