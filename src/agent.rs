@@ -2,7 +2,8 @@
 //!
 //! [`run`] knows no HTTP, no store and no channel. It never changes the session's state: it yields events, and whoever polls it appends
 //! them before it polls again, so the ledger has the order in which the agent acted. What it needs of the session it asks through one
-//! port ([`TurnPort`]). Read in this order: [`port`], [`run`] (the turn), [`attempt`] (one answer of the model), [`dispatch`] (the tools).
+//! port ([`TurnPort`]). Read in this order: [`port`], [`mod@run`] (the turn), [`attempt`] (one answer of the model), [`dispatch`] (the tools);
+//! [`rebuild`] makes requests again from a ledger.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -79,7 +79,7 @@ impl App {
         self.store.clone()
     }
 
-    /// Flushes and closes the store, and notes that the stop was graceful.
+    /// Flushes and closes the store, and notes that the stop was graceful. Cancel-safe: what was begun is done.
     ///
     /// # Errors
     /// When the store cannot write any more.

@@ -105,8 +105,10 @@ pub struct IntakeRow {
     pub at: Timestamp,
 }
 
+/// What became of an append. An append whose answer was lost may be any of these: whoever lost it reads the ledger again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Appended {
+    /// All of it is on disk, and the ledger stands there.
     Committed(Position),
     /// Somebody was first; nothing of the append was written. Said in preference to [`Conflict`](Self::Conflict), also where the session of
     /// the row was erased.

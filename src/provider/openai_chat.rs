@@ -25,6 +25,7 @@ const READS_PER_BATCH: usize = 64;
 /// The longest answer of a server that does not stream, in bytes.
 const UNSTREAMED_LIMIT: usize = 16 * 1024 * 1024;
 
+/// What a server of this wire needs to be asked.
 #[derive(Clone, Debug)]
 pub struct OpenAiChatConfig {
     /// The table's id.

@@ -26,7 +26,7 @@ pub enum SessionError {
     MetadataTooLarge,
     #[error("the gateway is stopping")]
     Stopping,
-    #[error("the session's inbox is full")]
+    #[error("more is asked of this session at once than it can take; ask again in a moment")]
     Busy,
     #[error("the ledger could not be written or read: {0}")]
     Unavailable(String),

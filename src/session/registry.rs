@@ -72,6 +72,7 @@ impl Sessions {
         }
     }
 
+    /// The parts and numbers that this process was put together with; they never change.
     pub fn settings(&self) -> &Settings {
         &self.shared.settings
     }
@@ -100,13 +101,14 @@ impl Sessions {
     }
 
     /// Stops: no new input, running turns get their drain time, everything staged is flushed. Returns when the last actor has ended.
+    /// Cancel-safe: the stop goes on, and another call waits for it again.
     pub async fn stop(&self) {
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
     }
 
-    /// The session, with its feed loaded.
+    /// The session, with its feed loaded. Cancel-safe: it only reads.
     ///
     /// # Errors
     /// `NotFound`, also after its deletion; `Unavailable`.
@@ -120,7 +122,7 @@ impl Sessions {
         Ok(lease)
     }
 
-    /// The session, ready for readers: an attempt that was open before a restart is void first.
+    /// The session, ready for readers: an attempt that was open before a restart is void first. Cancel-safe: a repair that it began goes on.
     ///
     /// # Errors
     /// As [`Sessions::open`].
@@ -144,7 +146,7 @@ impl Sessions {
         }
     }
 
-    /// Makes a session with that id.
+    /// Makes a session with that id. Cancel-safe: one that is dropped is made or not, and the same id or key tells which.
     ///
     /// # Errors
     /// `Exists` where there is one; `Stopping`, `Busy`, `Unavailable`.

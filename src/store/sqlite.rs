@@ -31,13 +31,13 @@ mod writer;
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("another process has the store in {}; one folder is one process's", path.display())]
+    #[error("another process has the store in {}: stop it, or set store.path to another folder", path.display())]
     InUse { path: PathBuf },
-    #[error("{} has schema version {found}, and this build knows versions up to {known}: a newer build wrote it", path.display())]
+    #[error("{} has schema version {found}, and this build knows versions up to {known}: a newer build wrote it; use that build", path.display())]
     Newer { path: PathBuf, found: usize, known: usize },
     #[error("the folder {} cannot be used: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("the store needs write-ahead logging, and the file system gave {mode:?} (a network file system?)")]
+    #[error("the store needs write-ahead logging, and the file system gave {mode:?}: put store.path on a local disk")]
     NoWal { mode: String },
     #[error("the store has lost its secret; restore it from a backup")]
     NoSecret,
