@@ -30,4 +30,6 @@ pub mod server;
 pub mod session;
 pub mod store;
 pub mod telemetry;
+#[cfg(test)]
+mod test_folder;
 pub mod tool;
