@@ -35,10 +35,7 @@ impl Asset {
             (CONTENT_TYPE, self.kind.to_owned()),
             (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
         ];
-        match known {
-            true => (StatusCode::NOT_MODIFIED, common).into_response(),
-            false => (common, self.body).into_response(),
-        }
+        if known { (StatusCode::NOT_MODIFIED, common).into_response() } else { (common, self.body).into_response() }
     }
 }
 

@@ -56,9 +56,9 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need
         return Err(not_json());
     }
     let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time");
-    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| match is_too_long(&error) {
-        true => too_large(),
-        false => ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", "the body ended before it was whole"),
+    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| {
+        let early = "the body ended before it was whole";
+        if is_too_long(&error) { too_large() } else { ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", early) }
     })?;
     if may_lack && !bytes.is_empty() {
         return Err(not_json());
