@@ -18,6 +18,7 @@ mod post;
 mod printer;
 mod screen;
 mod sink;
+mod table;
 mod transcript;
 mod visible;
 mod waited;
@@ -113,7 +114,7 @@ impl ClientError {
 fn explain(error: &ApiError) -> String {
     match error.is_about_the_key() {
         true => KEY_HELP.into(),
-        false => error.to_string(),
+        false => error.in_passing(),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::{Interview, choices, read_decision, show_approval};
+use super::answer::{Asking, Interview, choices, read_decision, show_approval};
 use super::api::{Api, ApiError, Posted};
 use super::backoff::Patience;
 use super::editor::{self, Typed};
@@ -35,6 +35,8 @@ Ctrl-D   leaves; the session stays and can be taken up again
 /help    this";
 /// A stop that takes longer is said to be under way.
 const STOP_NOTICED: Duration = Duration::from_secs(1);
+/// A gateway that shuts down still takes connections, and ends them at once: one that lasts so long is back.
+const STEADY: Duration = Duration::from_secs(1);
 
 /// Runs until the person leaves.
 ///
@@ -66,12 +68,21 @@ pub(super) async fn drive(api: Api, session: SessionId, screen: Screen, typed: &
             _ = tokio::signal::ctrl_c() => chat.interrupt(),
             Some(done) = chat.jobs.join_next() => if let Ok(done) = done { chat.job_done(done) },
             Some(item) = feed.next() => chat.item(item),
-            () = tokio::time::sleep_until(chat.stop_noticed), if chat.stopping && !chat.stop_said => chat.say_stopping(),
+            () = until(chat.back) => chat.say_back(),
+            () = until(chat.stop_noticed) => chat.say_stopping(),
             () = tokio::time::sleep(DRAWING), if chat.screen.is_holding() => chat.screen.flush(),
         }
     }
     chat.part().await;
     chat.exit
+}
+
+/// Never, where there is no such time.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
 }
 
 struct Chat {
@@ -88,17 +99,13 @@ struct Chat {
     /// Waits that need nothing more from this terminal: answered, or not ours to answer.
     settled: BTreeSet<String>,
     lost: bool,
+    /// Connected again, which is said with the first event, or at that time.
+    back: Option<Instant>,
     /// A stop is asked for; its answer comes with the turn's end.
     stopping: bool,
-    stop_noticed: Instant,
-    stop_said: bool,
+    /// When it is said, unless it was or the turn is over.
+    stop_noticed: Option<Instant>,
     exit: Exit,
-}
-
-/// What the prompt asks.
-enum Asking {
-    Approval(Approval),
-    Interview(Interview),
 }
 
 enum JobDone {
@@ -121,9 +128,9 @@ impl Chat {
             asking: None,
             settled: BTreeSet::new(),
             lost: false,
+            back: None,
             stopping: false,
-            stop_noticed: Instant::now(),
-            stop_said: false,
+            stop_noticed: None,
             exit: Exit::Done,
         }
     }
@@ -232,17 +239,16 @@ impl Chat {
         if std::mem::replace(&mut self.stopping, true) {
             return self.say_stopping();
         }
-        (self.stop_noticed, self.stop_said) = (Instant::now() + STOP_NOTICED, false);
+        self.stop_noticed = Some(Instant::now() + STOP_NOTICED);
         let (api, session) = (self.api.clone(), self.session.clone());
         self.jobs.spawn(async move { JobDone::Cancelled(api.cancel(&session).await) });
     }
 
     /// The turn's own last line says that it is stopped; until then, once, that it takes its time.
     fn say_stopping(&mut self) {
-        if self.is_busy() && !std::mem::replace(&mut self.stop_said, true) {
+        if self.stop_noticed.take().is_some() && self.is_busy() {
             self.note("stopping; what runs is being ended");
         }
-        self.stop_said = true;
     }
 
     fn job_done(&mut self, done: JobDone) {
@@ -258,7 +264,7 @@ impl Chat {
             }
             JobDone::Answered(_, Ok(())) => {}
             JobDone::Cancelled(result) => {
-                self.stopping = false;
+                (self.stopping, self.stop_noticed) = (false, None);
                 if let Err(error) = result
                     && self.is_busy()
                 {
@@ -280,12 +286,13 @@ impl Chat {
         match item {
             FeedItem::Joined(join) => {
                 self.transcript.join(join);
-                if std::mem::take(&mut self.lost) {
-                    self.note("connected again");
-                }
+                self.back = self.lost.then(|| Instant::now() + STEADY);
             }
-            FeedItem::Lost(why) if !std::mem::replace(&mut self.lost, true) => self.note(&format!("{why}; reconnecting")),
-            FeedItem::Lost(_) => {}
+            FeedItem::Lost(_) if self.lost => self.back = None,
+            FeedItem::Lost(why) => {
+                self.lost = true;
+                self.note(&format!("{why}; reconnecting"));
+            }
             FeedItem::Event(raw) => self.event(wire::read(&raw.event, &raw.data)),
             FeedItem::Ended(end) => {
                 let why = match &end {
@@ -299,9 +306,19 @@ impl Chat {
         }
     }
 
+    fn say_back(&mut self) {
+        if self.back.take().is_some() {
+            self.lost = false;
+            self.note("connected again");
+        }
+    }
+
     fn event(&mut self, event: Event) {
         if matches!(event, Event::Other | Event::Closing(_)) {
             return;
+        }
+        if !matches!(event, Event::Hello(_)) {
+            self.say_back();
         }
         self.transcript.apply(event);
         self.screen.set_busy(self.is_busy());
@@ -356,15 +373,6 @@ impl Chat {
             self.trouble("the last message may not have arrived");
         } else if self.is_busy() && !self.stopping {
             self.note("the turn goes on without you");
-        }
-    }
-}
-
-impl Asking {
-    fn id(&self) -> &str {
-        match self {
-            Asking::Approval(approval) => approval.approval_id.as_str(),
-            Asking::Interview(interview) => interview.id(),
         }
     }
 }

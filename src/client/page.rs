@@ -4,12 +4,13 @@
 //! ends; everything before it is returned at once. Where a line of the client's own comes between, the text goes on below it.
 //!
 //! Of Markdown, headings, **bold** and `code` are painted. No character is taken away for it: what is drawn can be copied as it was
-//! written, and a mark that nothing closes does no harm beyond its line.
+//! written, and a mark that nothing closes does no harm beyond its line. A table alone is held back until it ends, and padded.
 
 use unicode_width::UnicodeWidthChar;
 
 use super::printer::Tone;
 use super::sink::Paint;
+use super::table::aligned;
 use super::visible::prose;
 use super::wire::Voice;
 
@@ -27,6 +28,8 @@ pub(super) struct Page {
     /// Not drawn yet: the space before the growing word, and the word.
     space: String,
     word: String,
+    /// A table that has not ended, as it was written.
+    table: String,
     /// The word's beginning is drawn already, for it is wider than a row.
     is_glued: bool,
     /// The text was parted from its beginning.
@@ -55,6 +58,7 @@ impl Page {
             column: 0,
             space: String::new(),
             word: String::new(),
+            table: String::new(),
             is_glued: false,
             goes_on: false,
             voice: Voice::Answer,
@@ -67,32 +71,76 @@ impl Page {
         let mut out = String::new();
         self.voice = voice;
         for c in prose(text).chars() {
-            match c {
-                '\n' => {
-                    self.draw_word(&mut out);
-                    self.space.clear();
-                    self.new_line();
-                    out.push('\n');
-                }
-                ' ' | '\t' => {
-                    self.draw_word(&mut out);
-                    self.space.push(c);
-                }
-                _ => self.grow_word(c, &mut out),
+            if self.goes_into_table(c) {
+                self.table.push(c);
+            } else {
+                self.draw_table(&mut out);
+                self.draw(c, &mut out);
             }
         }
         out
     }
 
+    fn draw(&mut self, c: char, out: &mut String) {
+        match c {
+            '\n' => {
+                self.draw_word(out);
+                self.space.clear();
+                self.new_line();
+                out.push('\n');
+            }
+            ' ' | '\t' => {
+                self.draw_word(out);
+                self.space.push(c);
+            }
+            _ => self.grow_word(c, out),
+        }
+    }
+
+    /// Lines that begin with a bar, where they may be padded at all.
+    fn goes_into_table(&self, c: char) -> bool {
+        let at_line_start = !self.marks.begun && self.word.is_empty() && self.space.is_empty();
+        match self.table.is_empty() {
+            true => c == '|' && at_line_start && !self.marks.fenced && self.voice == Voice::Answer && self.paint == Paint::Colours,
+            false => c == '|' || !self.table.ends_with('\n'),
+        }
+    }
+
+    fn draw_table(&mut self, out: &mut String) {
+        let table = std::mem::take(&mut self.table);
+        if table.is_empty() {
+            return;
+        }
+        let Some(rows) = aligned(&table, self.columns) else {
+            return table.chars().for_each(|c| self.draw(c, out));
+        };
+        if std::mem::take(&mut self.goes_on) {
+            out.push_str(GOES_ON);
+            out.push('\n');
+        }
+        for (i, row) in rows.iter().enumerate() {
+            out.push_str(&self.paint.style(["1", "2"].get(i).unwrap_or(&""), row));
+            out.push('\n');
+        }
+    }
+
     /// The text is over: what was held back of it. The caller ends the line.
     pub(super) fn rest(&mut self) -> String {
         let mut out = String::new();
+        self.draw_table(&mut out);
         self.draw_word(&mut out);
-        self.space.clear();
-        self.goes_on = false;
-        self.new_line();
-        self.marks = Marks::default();
+        self.void();
         out
+    }
+
+    /// The text is over, and what was held back of it is not wanted.
+    pub(super) fn void(&mut self) {
+        for held in [&mut self.space, &mut self.word, &mut self.table] {
+            held.clear();
+        }
+        self.goes_on = false;
+        self.new_row();
+        self.marks = Marks::default();
     }
 
     /// A line of the client's own comes between. What is held back stays so, and is drawn below it.
@@ -135,7 +183,11 @@ impl Page {
             self.space.clear();
         }
         let word = std::mem::take(&mut self.word);
-        let space = std::mem::take(&mut self.space);
+        let mut space = std::mem::take(&mut self.space);
+        if self.column == 0 && self.marks.begun {
+            // within a line, but first in its row
+            space.clear();
+        }
         let (gap, wide) = (spread(&space, self.column), width(&word));
         let is_glued = std::mem::take(&mut self.is_glued) && space.is_empty();
         let overflows = self.column + gap + wide > self.columns;
@@ -244,7 +296,8 @@ fn fold(line: &str, columns: usize) -> String {
     out
 }
 
-fn width(text: &str) -> usize {
+/// In columns.
+pub(super) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 

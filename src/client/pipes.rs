@@ -130,6 +130,11 @@ impl Sink for Pipes {
         }
     }
 
+    fn void(&mut self) {
+        self.page.void();
+        self.end_line();
+    }
+
     fn end_line(&mut self) {
         let rest = self.page.rest();
         self.draw(&rest);

@@ -24,6 +24,8 @@ pub(super) enum Out {
     Text(Voice, String),
     /// The text is over; the next begins on a line of its own.
     Break,
+    /// The text is over, and void: nothing more of it need be shown.
+    Void,
     /// On a line of its own; text that is not over goes on below it.
     Line(Tone, String),
 }
@@ -211,7 +213,7 @@ impl Printer {
     fn retract(&mut self, why: &str, out: &mut Vec<Out>) {
         self.printed.clear();
         self.open = None;
-        out.push(Out::Break);
+        out.push(Out::Void);
         line(out, Tone::Bad, format!("({RETRACTED}: {why})"));
     }
 }

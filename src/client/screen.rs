@@ -242,6 +242,11 @@ impl Sink for Screen {
         state.flush();
     }
 
+    fn void(&mut self) {
+        self.shared.lock().page.void();
+        self.end_line();
+    }
+
     fn end_line(&mut self) {
         let mut state = self.shared.lock();
         let rest = state.page.rest();

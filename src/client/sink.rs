@@ -11,6 +11,8 @@ pub(super) trait Sink {
     fn text(&mut self, voice: Voice, text: &str);
     /// The text is over; the next begins on a line of its own.
     fn end_line(&mut self);
+    /// As [`Sink::end_line`], of text that no longer holds: what was held back of it is dropped.
+    fn void(&mut self);
     /// A line of its own. Text that is not over goes on below it.
     fn line(&mut self, tone: Tone, line: &str);
 }
@@ -20,6 +22,7 @@ pub(super) fn print(sink: &mut dyn Sink, pieces: Vec<Out>) {
         match piece {
             Out::Text(voice, text) => sink.text(voice, &text),
             Out::Break => sink.end_line(),
+            Out::Void => sink.void(),
             Out::Line(tone, line) => sink.line(tone, &line),
         }
     }

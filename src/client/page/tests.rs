@@ -78,6 +78,27 @@ fn own_lines_are_broken_under_their_indent_and_lose_one_space_a_break() {
     assert_eq!(page.lines(Tone::Bad, "one two three"), "\x1b[31mone two\x1b[0m\n\x1b[31mthree\x1b[0m");
 }
 
+#[test]
+fn a_table_is_padded_when_it_has_ended_and_only_where_there_are_colours() {
+    let table = "| a | b |\n|---|---|\n| long | 1 |\n";
+    assert_eq!(painted(&format!("x\n{table}end")), "x\n<1m| a    | b |>\n<2m|------|---|>\n| long | 1 |\nend");
+    assert_eq!(drawn(80, &[table]), table);
+    let mut page = Page::new(Paint::Colours, 80);
+    assert_eq!(page.text(Voice::Answer, table), "");
+    page.void();
+    assert_eq!(page.rest(), "");
+    let mut page = Page::new(Paint::Colours, 10);
+    assert_eq!(page.text(Voice::Answer, "| a | b |\nend "), "| a | b |\nend");
+}
+
+#[test]
+fn a_row_that_goes_on_after_keys_does_not_begin_with_a_space() {
+    let mut page = Page::new(Paint::Plain, 80);
+    assert_eq!(page.text(Voice::Answer, "one two"), "one");
+    page.new_row();
+    assert_eq!(page.text(Voice::Answer, " three"), "two");
+}
+
 proptest! {
     /// Whatever the pieces are, the words are the same, and no row of whole words is too wide.
     #[test]

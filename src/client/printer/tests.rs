@@ -17,8 +17,8 @@ impl Screen {
         for out in self.printer.update(&self.transcript) {
             match out {
                 Out::Text(_, text) => self.text.push_str(&text),
-                Out::Break if self.text.is_empty() || self.text.ends_with('\n') => {}
-                Out::Break => self.text.push('\n'),
+                Out::Break | Out::Void if self.text.is_empty() || self.text.ends_with('\n') => {}
+                Out::Break | Out::Void => self.text.push('\n'),
                 Out::Line(_, line) => {
                     let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
                     self.text.push_str(&format!("{gap}<{line}>\n"));

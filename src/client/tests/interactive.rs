@@ -234,7 +234,7 @@ async fn withdrawn_text_is_said() {
     p.fake.record("retry", json!({"attempt": 1, "code": "transport_cut", "delay_ms": 1, "discarded": true}));
     p.fake.record("request", json!({"attempt": 2}));
     p.fake.text("m2", "Right way");
-    p.screen.shows("Wrong wa\n(the text above is withdrawn: the model's answer broke off; asking again)\nRight").await;
+    p.screen.shows("Wrong\n(the text above is withdrawn: the model's answer broke off; asking again)\nRight").await;
 }
 
 #[tokio::test]
