@@ -96,7 +96,9 @@ fn root_cause(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
+    // the number of the operating system's error helps nobody
+    let text = cause.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[derive(Clone, Debug, Deserialize)]

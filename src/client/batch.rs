@@ -41,6 +41,7 @@ pub(super) async fn message(api: Api, session: SessionId, text: String, waits: W
     // From just before its own record, so that nothing of the turn can be missed, however late the feed opens.
     let mut feed = pin!(feed(api.clone(), session.clone(), (posted.seq - 1).to_string(), PATIENCE));
     let mut batch = Batch::new(pipes);
+    batch.waits = waits;
     batch.mine = Some(posted);
     let mut stopping = false;
     // beside the feed: a stop is answered with the turn's end
@@ -116,6 +117,7 @@ struct Batch<'a> {
     /// Posted, and not yet seen in the feed.
     unseen: BTreeSet<MessageId>,
     announced: BTreeSet<String>,
+    waits: Waits,
     lost: bool,
     exit: Exit,
 }
@@ -130,6 +132,7 @@ impl<'a> Batch<'a> {
             turn: None,
             unseen: BTreeSet::new(),
             announced: BTreeSet::new(),
+            waits: Waits::Stay,
             lost: false,
             exit: Exit::Done,
         }
@@ -234,7 +237,9 @@ impl<'a> Batch<'a> {
             // The keys are for a prompt, which there is none of.
             let shown = lines.len().saturating_sub(usize::from(lines.len() > 1));
             self.pipes.note(Tone::Person, &lines[..shown].join("\n"));
-            self.pipes.note(Tone::Note, &format!("waiting for somebody's {what}: {} (not answered from here)", ask.id()));
+            if self.waits == Waits::Stay {
+                self.pipes.note(Tone::Note, &format!("waiting for somebody's {what}: {} (not answered from here)", ask.id()));
+            }
         }
     }
 }

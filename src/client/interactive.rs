@@ -46,7 +46,7 @@ pub(super) async fn run(api: Api, session: SessionId) -> Result<Exit, ClientErro
     let (mut keyboard, screen) = editor::start(Paint::for_terminal()).map_err(|e| ClientError::Terminal(e.to_string()))?;
     let exit = drive(api, session.clone(), screen, &mut keyboard.typed).await;
     keyboard.join();
-    let how = format!("the session stays: {}", hint::chat(&format!("--session {session}")));
+    let how = format!("the session stays:\n{}", hint::chat(&format!("--session {session}")));
     println!("{}", Paint::for_terminal().line(Tone::Note, &how));
     Ok(exit)
 }
@@ -371,6 +371,8 @@ impl Chat {
         };
         if tokio::time::timeout(PARTING, sent).await.is_err() {
             self.trouble("the last message may not have arrived");
+        } else if self.asking.is_some() {
+            self.note("the turn waits for your answer");
         } else if self.is_busy() && !self.stopping {
             self.note("the turn goes on without you");
         }

@@ -15,20 +15,22 @@ pub(super) struct Waited {
 impl Waited {
     pub(super) fn record(&mut self, record: &Record) {
         let Some(at) = record.at else { return };
-        match &record.what {
-            What::Asked(ask @ (Ask::Approval(_) | Ask::Questions(_))) => {
-                if self.open.is_empty() {
-                    self.since = at;
-                }
-                self.open.insert(ask.id().to_owned());
+        if let What::Asked(ask @ (Ask::Approval(_) | Ask::Questions(_))) = &record.what {
+            if self.open.is_empty() {
+                self.since = at;
             }
-            // two waits at the same time are one
-            What::Answered(id, _) if self.open.remove(id) && self.open.is_empty() => self.add(at),
-            What::Done(_) if !self.open.is_empty() => {
-                self.open.clear();
-                self.add(at);
-            }
-            _ => {}
+            self.open.insert(ask.id().to_owned());
+            return;
+        }
+        let had_open = !self.open.is_empty();
+        if let What::Answered(id, _) = &record.what {
+            self.open.remove(id);
+        } else if let What::Done(_) = &record.what {
+            self.open.clear();
+        }
+        // two waits at the same time are one
+        if had_open && self.open.is_empty() {
+            self.add(at);
         }
     }
 
