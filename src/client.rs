@@ -1,8 +1,8 @@
 //! `portico chat`: the terminal client. It speaks only HTTP, as any other client does, and of this crate it sees only the `domain` types.
 //!
 //! Never full-screen: text streams into the terminal's own scrollback. Read in this order: `wire` (events as they come), `transcript` (what
-//! a client holds: a pure reducer), `printer` (what is still to print: pure), `feed` (the connection that never ends), then `interactive`
-//! with `screen` and `editor`, or `batch` with `pipes`.
+//! a client holds: a pure reducer), `printer` (what is still to print, in the plain words of `words`: pure), `page` (how text stands on a
+//! terminal: pure), `feed` (the connection that never ends), then `interactive` with `screen` and `editor`, or `batch` with `pipes`.
 
 mod answer;
 mod api;

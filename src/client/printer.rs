@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::transcript::{Live, Transcript};
 use super::visible::{brief, exact};
 use super::waited::Waited;
-use super::wire::{Ask, Done, Message, Queued, Record, Retry, ToolEnd, ToolStart, Voice, What};
+use super::wire::{Ask, Done, Message, Queued, Record, Retry, ToolDenied, ToolEnd, ToolStart, Voice, What};
 use super::words;
 use crate::domain::MessageId;
 
@@ -109,7 +109,8 @@ impl Printer {
             What::Retry(retry) => self.retry(retry, out),
             What::Message(message) => self.message(message, out),
             // its questions and their answers stand on the screen already
-            What::ToolStart(ToolStart { tool, .. }) | What::ToolEnd(ToolEnd { tool, .. }) if tool == ASKS && !history => {}
+            What::ToolStart(ToolStart { tool, .. }) | What::ToolEnd(ToolEnd { tool, .. }) | What::ToolDenied(ToolDenied { tool, .. })
+                if tool == ASKS && !history => {}
             What::ToolStart(start) => {
                 let args = start.args.as_ref().map(|a| brief(a.as_str(), ARGS_SHOWN)).unwrap_or_default();
                 line(out, Tone::Tool, format!("· {} {args}", exact(&start.tool)));

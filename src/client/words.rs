@@ -36,25 +36,21 @@ pub(super) fn answered(how: &str) -> Cow<'_, str> {
     }
 }
 
-/// Why a tool failed; its own text says most.
+/// Why a tool failed: its own text, which says more than a code; the code too where it is not the gateway's.
 pub(super) fn tool_error(error: &ToolError) -> String {
     let text = brief(&error.error, TEXT_SHOWN);
     let what = match error.code.as_str() {
-        "TOOL_FAILED" | "INVALID_ARGUMENTS" => "",
+        "TOOL_FAILED" => "it failed",
+        "INVALID_ARGUMENTS" => "the arguments are not what it takes",
         "TOOL_OUTCOME_UNKNOWN" => "stopped, and may have taken effect",
-        "TOOL_TIMEOUT" => "took too long",
-        "TOOL_NOT_STARTED" | "ABORTED_BEFORE_DISPATCH" => "was not started",
+        "TOOL_TIMEOUT" => "it took too long",
+        "TOOL_NOT_STARTED" | "ABORTED_BEFORE_DISPATCH" => "it was not started",
         "ABORTED" => "stopped",
         "UNKNOWN_TOOL" => "there is no such tool",
         "TRUNCATED" => "not run, for the answer was cut",
         other => return format!("{}: {text}", exact(other)),
     };
-    match (what, text.as_str()) {
-        ("", text) => text.to_owned(),
-        // the text says the same at greater length
-        (what, "") => what.to_owned(),
-        (what, text) => format!("{what} ({text})"),
-    }
+    if text.is_empty() { what.to_owned() } else { text }
 }
 
 /// How a turn ended that did not complete.
@@ -133,7 +129,7 @@ mod tests {
         assert_eq!((answered("allow_once"), answered("odd")), ("allowed once".into(), "odd".into()));
         let failed = |code: &str, error: &str| tool_error(&ToolError { tool: "bash".into(), code: code.into(), error: error.into() });
         assert_eq!(failed("TOOL_OUTCOME_UNKNOWN", ""), "stopped, and may have taken effect");
-        assert_eq!(failed("TOOL_FAILED", "exit 1"), "exit 1");
+        assert_eq!(failed("TOOL_OUTCOME_UNKNOWN", "stopped while it ran"), "stopped while it ran");
         assert_eq!(failed("ODD", "x"), "ODD: x");
         assert_eq!((time(12).as_str(), time(1250).as_str(), time(61_000).as_str()), ("12 ms", "1.2 s", "1 min 1 s"));
     }

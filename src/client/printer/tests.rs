@@ -111,7 +111,7 @@ fn tools_have_a_line_each() {
     s.feed("tool_end", r#"{"seq":6,"tool_call_id":"c","tool":"bash","duration_ms":12}"#);
     s.feed("tool_error", r#"{"seq":7,"tool_call_id":"d","tool":"bash","code":"TOOL_TIMEOUT","error":"too slow"}"#);
     s.feed("tool_denied", r#"{"seq":8,"tool_call_id":"e","tool":"bash","reason":"no"}"#);
-    assert_eq!(s.text, "I look.\n<· bash {\"command\":\"ls\"}>\n<✓ bash 12 ms>\n<✗ bash: took too long (too slow)>\n<✗ bash denied: no>\n");
+    assert_eq!(s.text, "I look.\n<· bash {\"command\":\"ls\"}>\n<✓ bash 12 ms>\n<✗ bash: too slow>\n<✗ bash denied: no>\n");
 }
 
 #[test]
@@ -158,4 +158,14 @@ fn the_time_that_a_person_took_is_named_apart() {
     s.feed("tool_approval", &decided(4, "a", 15)).feed("tool_approval", &decided(5, "b", 20));
     s.feed("done", &format!(r#"{{"seq":6,{},"turn":1,"reason":"completed","total_time_ms":12500}}"#, at(22)));
     assert_eq!(s.text, "<→ allowed once>\n<→ allowed once>\n<— 2.5 s, and 10.0 s waiting for a person>\n");
+}
+
+#[test]
+fn a_question_stands_on_the_screen_already_and_only_history_names_its_tool() {
+    let start = |seq: u32| format!(r#"{{"seq":{seq},"tool_call_id":"q","tool":"ask_user","args":{{}}}}"#);
+    let mut s = Screen::default();
+    s.feed("hello", r#"{"session_id":"s","head":3}"#).feed("tool_start", &start(3));
+    s.feed("tool_start", &start(4)).feed("tool_end", r#"{"seq":5,"tool_call_id":"q","tool":"ask_user","duration_ms":0}"#);
+    s.feed("tool_denied", r#"{"seq":6,"tool_call_id":"q","tool":"ask_user","reason":"declined"}"#);
+    assert_eq!(s.text, "<· ask_user {}>\n");
 }
