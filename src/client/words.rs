@@ -15,7 +15,10 @@ pub(super) fn retry(retry: &Retry) -> String {
     match (retry.code.as_str(), retry.delay_ms) {
         ("restart", _) => "the gateway restarted; answering again".into(),
         ("transport_cut", ms) => format!("the model's answer broke off; asking again{}", soon(ms)),
-        ("overloaded" | "rate_limited" | "rate_limit", ms) => format!("the model is busy; asking again{}", soon(ms)),
+        ("connect", ms) => format!("the model cannot be reached; asking again{}", soon(ms)),
+        ("timeout", ms) => format!("the model took too long; asking again{}", soon(ms)),
+        ("empty_response", ms) => format!("the model said nothing; asking again{}", soon(ms)),
+        ("overloaded" | "rate_limited", ms) => format!("the model is busy; asking again{}", soon(ms)),
         (code, ms) => format!("the model did not answer as it should ({}); asking again{}", exact(code), soon(ms)),
     }
 }
@@ -125,6 +128,8 @@ mod tests {
         let again = |code: &str, delay_ms| retry(&Retry { code: code.into(), delay_ms, discarded: true });
         assert_eq!(again("restart", 0), "the gateway restarted; answering again");
         assert_eq!(again("transport_cut", 2500), "the model's answer broke off; asking again in 2.5 s");
+        assert_eq!(again("rate_limited", 10), "the model is busy; asking again");
+        assert_eq!(again("connect", 1000), "the model cannot be reached; asking again in 1.0 s");
         assert!(again("odd", 10).contains("(odd)"));
         assert_eq!((answered("allow_once"), answered("odd")), ("allowed once".into(), "odd".into()));
         let failed = |code: &str, error: &str| tool_error(&ToolError { tool: "bash".into(), code: code.into(), error: error.into() });
