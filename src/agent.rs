@@ -2,7 +2,8 @@
 //!
 //! [`run`] knows no HTTP, no store and no channel. It never changes the session's state: it yields events, and whoever polls it appends
 //! them before it polls again, so the ledger has the order in which the agent acted. What it needs of the session it asks through one
-//! port ([`TurnPort`]). Read in this order: [`port`], [`run`] (the turn), [`attempt`] (one answer of the model), [`dispatch`] (the tools).
+//! port ([`TurnPort`]). Read in this order: [`port`], [`mod@run`] (the turn), [`attempt`] (one answer of the model), [`dispatch`] (the tools);
+//! [`rebuild`] makes requests again from a ledger.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::domain::digest::sha256;
 use crate::domain::event::model::Parameters;
 use crate::domain::event::turn::{AbortCause, DoneReason};
 use crate::domain::state::OpenStep;
@@ -140,9 +142,7 @@ impl End {
 
 impl Blob {
     pub fn new(text: String) -> Self {
-        use sha2::{Digest, Sha256};
-        let digest = crate::domain::args::hex(&Sha256::digest(text.as_bytes())).into();
-        Self { digest, text: text.into() }
+        Self { digest: sha256(&text).into(), text: text.into() }
     }
 }
 

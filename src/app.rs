@@ -88,7 +88,7 @@ pub struct Closer {
 }
 
 impl Closer {
-    /// Flushes and closes the store, and notes that the stop was graceful.
+    /// Flushes and closes the store, and notes that the stop was graceful. Cancel-safe: what was begun is done.
     ///
     /// # Errors
     /// When the store cannot write any more.

@@ -47,10 +47,12 @@ struct Chat {
     /// A session to take up.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Post one message, print the answer and leave.
+    /// Post one message, print the answer and leave: with 0 when the turn completed, 1 when it did not, 2 when it waits for an approval or
+    /// an answer that nobody at this terminal can give.
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// Print every event as one line of JSON.
+    /// Print every event of the feed as one line of JSON on stdout: `{"event": NAME, "id": CURSOR, "data": {..}}`, without `id` where the
+    /// event moves no cursor. With --message it ends with the turn and the same exit codes.
     #[arg(long)]
     json: bool,
     /// The local key; by default it is read from the store's folder.

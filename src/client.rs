@@ -1,8 +1,8 @@
 //! `portico chat`: the terminal client. It speaks only HTTP, as any other client does, and of this crate it sees only the `domain` types.
 //!
 //! Never full-screen: text streams into the terminal's own scrollback. Read in this order: `wire` (events as they come), `transcript` (what
-//! a client holds: a pure reducer), `printer` (what is still to print: pure), `feed` (the connection that never ends), then `interactive`
-//! with `screen` and `editor`, or `batch` with `pipes`.
+//! a client holds: a pure reducer), `printer` (what is still to print, in the plain words of `words`: pure), `page` (how text stands on a
+//! terminal: pure), `feed` (the connection that never ends), then `interactive` with `screen` and `editor`, or `batch` with `pipes`.
 
 mod answer;
 mod api;
@@ -10,15 +10,20 @@ mod backoff;
 mod batch;
 mod editor;
 mod feed;
+mod hint;
 mod interactive;
+mod page;
 mod pipes;
 mod post;
 mod printer;
 mod screen;
 mod sink;
+mod table;
 mod transcript;
 mod visible;
+mod waited;
 mod wire;
+mod words;
 
 use std::io::{BufRead, IsTerminal, Read};
 use std::process::ExitCode;
@@ -30,6 +35,7 @@ use tokio::sync::mpsc;
 use crate::domain::SessionId;
 use api::{Api, ApiError};
 use batch::Waits;
+use page::Page;
 use pipes::{Format, Pipes};
 use printer::Tone;
 use sink::Paint;
@@ -75,7 +81,7 @@ impl From<Exit> for ExitCode {
 pub enum ClientError {
     #[error("{0:?} is no URL of a gateway: give --url http://HOST:PORT")]
     Url(String),
-    #[error("no gateway answers at {url} ({why})\nStart one with: portico serve\nor say where it is: portico chat --url http://HOST:PORT")]
+    #[error("no gateway answers at {url} ({why})\nStart one with: {serve}\nor say where it is, with: --url http://HOST:PORT", serve = hint::serve())]
     Unreachable { url: String, why: String },
     #[error("{KEY_HELP}")]
     KeyNeeded,
@@ -108,7 +114,7 @@ impl ClientError {
 fn explain(error: &ApiError) -> String {
     match error.is_about_the_key() {
         true => KEY_HELP.into(),
-        false => error.to_string(),
+        false => error.in_passing(),
     }
 }
 
@@ -178,10 +184,12 @@ fn std_pipes(json: bool, tty: Tty) -> Pipes {
         (false, true) => Format::Stream,
         (false, false) => Format::Final,
     };
-    let is_full = tty.is_full() && std::io::stderr().is_terminal();
-    let paint = if is_full { Paint::for_terminal() } else { Paint::Plain };
-    let mut pipes = Pipes::new(format, paint, Box::new(std::io::stdout()), Box::new(std::io::stderr()));
-    pipes.with_reasoning = is_full;
+    let is_watched = tty.stdout && std::io::stderr().is_terminal();
+    let paint = if is_watched { Paint::for_terminal() } else { Paint::Plain };
+    let columns = if tty.stdout { editor::columns() } else { None };
+    let mut pipes =
+        Pipes::new(format, Page::new(paint, columns.unwrap_or(usize::MAX)), Box::new(std::io::stdout()), Box::new(std::io::stderr()));
+    pipes.is_watched = is_watched;
     pipes
 }
 

@@ -3,9 +3,12 @@
 //! Pure: no tokio, no I/O, no clock of its own. Read in this order: [`ids`] and [`time`], [`message`], [`event`] (the vocabulary, one
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
+//! Beside them: [`args`] and [`digest`] (exact bytes), [`live`] (what is never a record), [`mod@pending`], [`profile`] and [`toolset`] (what may be
+//! done where), [`principal`], [`usage`], and [`sse`], which reads streams for clients and providers alike.
 
 pub mod args;
 pub mod cursor;
+pub mod digest;
 pub mod event;
 pub mod ids;
 pub mod live;

@@ -1,7 +1,9 @@
 //! The HTTP edge: JSON and SSE over what [`crate::session`] offers.
 //!
 //! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
-//! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is on that page.
+//! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is
+//! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`sse`] (streams out),
+//! [`error`] (refusals out) and [`assets`] (the page).
 
 pub mod access;
 pub mod assets;

@@ -11,7 +11,7 @@
 //! 5. [`session`]: one actor, one ledger and one feed per session.
 //! 6. [`channel`]: where messages come from, and what each may do.
 //! 7. [`http`]: the edge.
-//! 8. [`app`], [`server`], [`cli`]: the composition root, the listener, the command line. [`config`] is used here only.
+//! 8. [`app`], [`server`], [`cli`]: the composition root, the listener, the command line. [`config`] and [`telemetry`] are used here only.
 //!
 //! [`client`] is the terminal client; it stands on the HTTP API and sees only [`domain`].
 //! `docs/ARCHITECTURE.md` has the path of a message and the invariants.
@@ -21,7 +21,6 @@ pub mod app;
 pub mod channel;
 pub mod cli;
 pub mod client;
-
 pub mod config;
 pub mod domain;
 pub mod http;
@@ -31,4 +30,6 @@ pub mod server;
 pub mod session;
 pub mod store;
 pub mod telemetry;
+#[cfg(test)]
+mod test_folder;
 pub mod tool;

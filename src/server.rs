@@ -31,7 +31,7 @@ const BACKLOG: u32 = 4_096;
 /// A pause after a failed accept, so that a full file table does not burn a core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `shutdown` resolves, then stops in order.
+/// Serves until `shutdown` resolves, then stops in order. Not cancel-safe: dropped, it stops without drain or flush, as in a crash.
 ///
 /// # Errors
 /// When the store cannot be flushed.

@@ -105,8 +105,10 @@ pub struct IntakeRow {
     pub at: Timestamp,
 }
 
+/// What became of an append. An append whose answer was lost may be any of these: whoever lost it reads the ledger again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Appended {
+    /// All of it is on disk, and the ledger stands there.
     Committed(Position),
     /// Somebody was first; nothing of the append was written. Said in preference to [`Conflict`](Self::Conflict), also where the session of
     /// the row was erased.
@@ -160,55 +162,55 @@ pub struct ApprovalFilter {
 #[error("the store failed: {0}")]
 pub struct StoreError(pub String);
 
-pub type Answer<T> = BoxFuture<'static, Result<T, StoreError>>;
+/// What an engine was asked for, on its way.
+pub type StoreFuture<T> = BoxFuture<'static, Result<T, StoreError>>;
 
 /// An engine. Every future may be dropped: what was asked still happens, only its answer is lost.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Commits all of it or nothing. Resolves when it is on disk.
-    fn append(&self, append: Append) -> Answer<Appended>;
+    fn append(&self, append: Append) -> StoreFuture<Appended>;
 
     /// Records after `after`, at most `limit`, in order. Only what is durable.
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> Answer<Vec<StoredRecord>>;
+    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>>;
 
-    /// Records that make up the transcript (`message_queued`, `message_removed`, `turn_start`, `queue_drain`, `message`) after `after`, all of
-    /// them, and the durable head, from one read.
-    fn transcript(&self, session: &SessionId, after: Seq) -> Answer<(Vec<StoredRecord>, Seq)>;
+    /// All records that make up the transcript ([`TRANSCRIPT_KINDS`]), and the durable head, from one read.
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)>;
 
     /// Where the ledger stands and its newest snapshot. `None` where there is no such session or it was deleted.
-    fn load(&self, session: &SessionId) -> Answer<Option<Loaded>>;
+    fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>>;
 
     /// The session's row. `None` where there is no such session or it was deleted.
-    fn overview(&self, session: &SessionId) -> Answer<Option<Overview>>;
+    fn overview(&self, session: &SessionId) -> StoreFuture<Option<Overview>>;
 
     /// Newest first: by `created_at`, then by id, both descending. Children are not among them.
-    fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>>;
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>>;
 
     /// With the session that each belongs to.
-    fn approvals(&self, filter: ApprovalFilter) -> Answer<Vec<(SessionId, Item)>>;
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>>;
 
     /// One wait of a session, open or closed.
-    fn item(&self, session: &SessionId, id: &str) -> Answer<Option<Item>>;
+    fn item(&self, session: &SessionId, id: &str) -> StoreFuture<Option<Item>>;
 
-    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> Answer<Option<IntakeRow>>;
+    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> StoreFuture<Option<IntakeRow>>;
 
-    fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>>;
+    fn blob(&self, session: &SessionId, id: &DigestId) -> StoreFuture<Option<Vec<u8>>>;
 
     /// Saves a fold, unless one of the same version that reaches further is there. Off the append path, and a lost one costs only time.
-    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()>;
+    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> StoreFuture<()>;
 
     /// Sessions to activate by `now`, oldest first, at most `limit`, and the time of the next one after `now`.
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)>;
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<(Vec<SessionId>, Option<Timestamp>)>;
 
     /// From here on the session and its children do not exist for anybody: they read as if they were empty, and an append is a conflict.
     /// False where it did not already.
-    fn mark_deleted(&self, session: &SessionId) -> Answer<bool>;
+    fn mark_deleted(&self, session: &SessionId) -> StoreFuture<bool>;
 
     /// Removes all of a marked session and of its children in one commit. Their intake rows stay, as hashes only. Nothing happens to a
     /// session that is not marked.
-    fn erase(&self, session: &SessionId) -> Answer<()>;
+    fn erase(&self, session: &SessionId) -> StoreFuture<()>;
 
     /// Sessions that were marked and not erased: a crash came between. Children go with their parent and are not among them.
-    fn marked(&self) -> Answer<Vec<SessionId>>;
+    fn marked(&self) -> StoreFuture<Vec<SessionId>>;
 
     /// A secret of this store, made when it was: the key of ids that derive from what the caller sent.
     fn secret(&self) -> [u8; 32];
@@ -217,5 +219,5 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn stopped_gracefully(&self) -> bool;
 
     /// Flushes, notes that the stop is graceful, and closes: whatever is asked from here on fails.
-    fn close(&self) -> Answer<()>;
+    fn close(&self) -> StoreFuture<()>;
 }

@@ -3,11 +3,14 @@
 //! Retried inside the step: what [`ErrorClass::Retry`] says, also after visible output (then the live text is declared void). Never
 //! retried: auth, billing, bad requests, a cancel. A stream that ends without its terminal event is never an answer.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 use tokio::sync::mpsc;
+use tokio::time::Sleep;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::Output;
 use super::port::StepInput;
@@ -27,20 +30,6 @@ const DEADLINE: &str = "deadline";
 /// Batches of a response between the network and the ledger: enough to overlap the two, little enough to hold a fast provider back.
 const BATCHES: usize = 8;
 
-/// What the attempts of a step came to.
-#[derive(Debug)]
-pub(super) enum AttemptEnd {
-    Answer(Answer),
-    Failed(ModelError),
-    /// With the text that was visible by then.
-    Cancelled {
-        text: String,
-    },
-    Deadline {
-        text: String,
-    },
-}
-
 /// A whole answer; its `message` is yielded.
 #[derive(Debug)]
 pub(super) struct Answer {
@@ -48,26 +37,49 @@ pub(super) struct Answer {
     pub(super) finish: Finish,
 }
 
+/// Why a step's attempts came to no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Model(ModelError),
+    /// With the text that was visible by then.
+    Stopped {
+        by: Stop,
+        text: String,
+    },
+}
+
+/// What stops an attempt that the provider would have gone on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Cancel,
+    Deadline,
+}
+
+type Batch = Result<Vec<ModelEvent>, ModelError>;
+
 /// What came next from the provider.
 enum Received {
     Batch(Vec<ModelEvent>),
     Failed(ModelError),
-    Cancelled,
-    Deadline,
+    Stopped(Stop),
 }
 
 impl Agent {
-    pub(super) fn attempts<'a>(&'a mut self, input: &'a StepInput, end: &'a mut AttemptEnd) -> impl Stream<Item = Output> + 'a {
+    /// The attempts of a step, until one is whole or none follows; `end` is what they came to.
+    pub(super) fn attempts<'a>(
+        &'a mut self,
+        input: &'a StepInput,
+        end: &'a mut Result<Answer, Failure>,
+    ) -> impl Stream<Item = Output> + 'a {
         stream! {
             for tries in 1.. {
                 self.attempts += 1;
                 yield record(self.request_record());
-                let message_id = MessageId::from_uuid(self.turn.ids.uuid());
-                yield Output::Live(LiveEvent::Requesting(message_id.clone()));
+                let mut partial = Partial::new(MessageId::from_uuid(self.turn.ids.uuid()));
+                yield Output::Live(LiveEvent::Requesting(partial.message_id.clone()));
                 let mut response = self.send(input);
-                let mut partial = Partial::new(message_id);
                 let failure = loop {
-                    match self.receive(&mut response).await {
+                    match response.next().await {
                         Received::Batch(batch) => {
                             for delta in batch.into_iter().filter_map(|event| partial.take(event)) {
                                 yield Output::Live(LiveEvent::Delta(delta));
@@ -76,7 +88,7 @@ impl Agent {
                                 None => {}
                                 Some(Err(empty)) => break empty,
                                 Some(Ok(message)) => {
-                                    *end = AttemptEnd::Answer(Answer { content: message.content.clone(), finish: message.finish });
+                                    *end = Ok(Answer { content: message.content.clone(), finish: message.finish });
                                     if let Some(thinking) = thinking(&message) {
                                         yield record(thinking);
                                     }
@@ -86,16 +98,13 @@ impl Agent {
                             }
                         }
                         Received::Failed(error) => break error,
-                        Received::Deadline if !self.is_last() => {
+                        Received::Stopped(Stop::Deadline) if !self.is_last() => {
                             self.out_of_time();
                             break out_of_time();
                         }
-                        stopped @ (Received::Cancelled | Received::Deadline) => {
+                        Received::Stopped(by) => {
                             let (text, message) = partial.interrupted();
-                            *end = match stopped {
-                                Received::Deadline => AttemptEnd::Deadline { text },
-                                Received::Cancelled | Received::Batch(_) | Received::Failed(_) => AttemptEnd::Cancelled { text },
-                            };
+                            *end = Err(Failure::Stopped { by, text });
                             if let Some(message) = message {
                                 yield record(message);
                             }
@@ -105,17 +114,12 @@ impl Agent {
                 };
                 drop(response);
                 let Some(delay) = self.retry_delay(&failure, tries) else {
-                    *end = AttemptEnd::Failed(failure);
+                    *end = Err(Failure::Model(failure));
                     return;
                 };
-                yield record(Retry {
-                    attempt: self.attempts,
-                    code: failure.code.into(),
-                    delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-                    discarded: partial.live,
-                });
+                yield record(self.retry_record(&failure, delay, &partial));
                 if self.cancelled_within(delay).await {
-                    *end = AttemptEnd::Cancelled { text: String::new() };
+                    *end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
                     return;
                 }
             }
@@ -134,7 +138,7 @@ impl Agent {
     }
 
     /// Sends the request. The response is read by its own task, so that the network never waits for the ledger, nor the ledger for it.
-    fn send(&self, input: &StepInput) -> mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>> {
+    fn send(&self, input: &StepInput) -> Response {
         let request = ModelRequest {
             model: self.turn.model.model.clone(),
             system: self.turn.system.text.clone(),
@@ -142,24 +146,23 @@ impl Agent {
             messages: input.surface.clone(),
             parameters: self.turn.model.parameters.clone(),
         };
-        let (sender, receiver) = mpsc::channel(BATCHES);
+        let (sender, batches) = mpsc::channel(BATCHES);
         let stream = self.turn.model.provider.stream(request);
         self.turn.tasks.spawn(pump(stream, sender));
-        receiver
+        let cancelled = Box::pin(self.turn.cancel.clone().cancelled_owned());
+        Response { batches, cancelled, deadline: Box::pin(tokio::time::sleep(self.time_left())) }
     }
 
-    async fn receive(&self, response: &mut mpsc::Receiver<Result<Vec<ModelEvent>, ModelError>>) -> Received {
-        tokio::select! { biased;
-            () = self.turn.cancel.cancelled() => Received::Cancelled,
-            batch = response.recv() => match batch {
-                Some(Ok(batch)) => Received::Batch(batch),
-                Some(Err(error)) => Received::Failed(error),
-                None => Received::Failed(http::cut()),
-            },
-            () = tokio::time::sleep(self.time_left()) => Received::Deadline,
+    fn retry_record(&self, failure: &ModelError, delay: Duration, partial: &Partial) -> Retry {
+        Retry {
+            attempt: self.attempts,
+            code: failure.code.into(),
+            delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            discarded: partial.live,
         }
     }
 
+    /// How long to wait before the next attempt; `None` where none follows.
     fn retry_delay(&self, error: &ModelError, tries: u32) -> Option<Duration> {
         if error.code == DEADLINE {
             return Some(Duration::ZERO);
@@ -185,11 +188,33 @@ impl Agent {
     }
 }
 
+/// A response under way. Its waits are made once, so that a batch registers nowhere anew.
+struct Response {
+    batches: mpsc::Receiver<Batch>,
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl Response {
+    async fn next(&mut self) -> Received {
+        tokio::select! { biased;
+            () = &mut self.cancelled => Received::Stopped(Stop::Cancel),
+            batch = self.batches.recv() => match batch {
+                Some(Ok(batch)) => Received::Batch(batch),
+                Some(Err(error)) => Received::Failed(error),
+                None => Received::Failed(http::cut()),
+            },
+            () = &mut self.deadline => Received::Stopped(Stop::Deadline),
+        }
+    }
+}
+
 /// Passes a response on until it ends or nobody listens any more, which ends the request.
-async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Result<Vec<ModelEvent>, ModelError>>) {
+async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Batch>) {
+    let mut closed = std::pin::pin!(sender.closed());
     loop {
         let item = tokio::select! { biased;
-            () = sender.closed() => return,
+            () = &mut closed => return,
             item = stream.next() => item,
         };
         match item {
@@ -234,11 +259,11 @@ impl Partial {
     fn take(&mut self, event: ModelEvent) -> Option<Delta> {
         let (block, kind) = match event {
             ModelEvent::Text { block, text } => {
-                self.append(block, &text, false);
+                self.append(block, &text, |text| Block::Text { text });
                 (block, DeltaKind::Text(text))
             }
             ModelEvent::Reasoning { block, text } => {
-                self.append(block, &text, true);
+                self.append(block, &text, |text| Block::Reasoning { text });
                 (block, DeltaKind::Reasoning(text))
             }
             ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
@@ -251,11 +276,11 @@ impl Partial {
         Some(Delta { message_id: self.message_id.clone(), block, kind })
     }
 
-    fn append(&mut self, block: u32, piece: &str, reasoning: bool) {
+    /// Adds to the block of that index; `kind` makes it where it is not there yet.
+    fn append(&mut self, block: u32, piece: &str, kind: fn(String) -> Block) {
         let index = block as usize;
         while self.blocks.len() <= index {
-            let text = String::new();
-            self.blocks.push(if reasoning { Block::Reasoning { text } } else { Block::Text { text } });
+            self.blocks.push(kind(String::new()));
         }
         match &mut self.blocks[index] {
             Block::Text { text } | Block::Reasoning { text } => text.push_str(piece),

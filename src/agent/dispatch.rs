@@ -149,7 +149,7 @@ impl Agent {
             (CallKind::Client, _) => Gate::Client,
             (CallKind::Body, Some(Policy::Allow)) => Gate::Open,
             (CallKind::Body, Some(Policy::Ask | Policy::Deny) | None) => {
-                Gate::Approval { reason: format!("the policy of {} is to ask before each call", slot.call.tool) }
+                Gate::Approval { reason: format!("The policy of {} is to ask before each call.", slot.call.tool) }
             }
         }
     }

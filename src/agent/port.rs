@@ -20,9 +20,8 @@ pub struct StepInput {
 ///
 /// Cancel-safe: a call that is dropped has either happened in the ledger or not, and a restart goes by the ledger.
 pub trait TurnPort: fmt::Debug + Send + Sync {
-    /// Begins step 2 or later: claims what waits for it. When the answer before asked for no tools (`goes_on` is false) there is a further
-    /// step only if input waits for it; `None` is the turn's end.
-    fn begin_step(&self, goes_on: bool) -> BoxFuture<'_, Option<StepInput>>;
+    /// Begins step 2 or later: claims what waits for it. `None` is the turn's end.
+    fn begin_step(&self, further: Further) -> BoxFuture<'_, Option<StepInput>>;
 
     /// Opens all approvals, questions and client calls of a step together and returns when the last is in: one verdict for each proposal.
     /// A cancel resolves what is open.
@@ -30,6 +29,15 @@ pub trait TurnPort: fmt::Debug + Send + Sync {
 
     /// Returns when all that was yielded is on disk.
     fn durable(&self) -> BoxFuture<'_, ()>;
+}
+
+/// When there is a further step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Further {
+    /// In any case: the answer before asked for tools, and the model is to see their results.
+    Always,
+    /// Only if input waits for it: the answer before asked for none.
+    IfInput,
 }
 
 /// A call that may have to wait for somebody.

@@ -9,7 +9,8 @@ use std::time::Duration;
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 
-use super::attempt::AttemptEnd;
+use super::attempt::{Failure, Stop};
+use super::port::Further;
 use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
 use crate::domain::message::{calls_of, text_of};
@@ -120,7 +121,8 @@ impl Agent {
                     return Err(End { answer: self.said.text.clone(), ..end });
                 }
                 let spent = answered && self.out_of_budget().is_some();
-                let input = if spent { None } else { self.turn.port.begin_step(!answered).await };
+                let further = if answered { Further::IfInput } else { Further::Always };
+                let input = if spent { None } else { self.turn.port.begin_step(further).await };
                 if self.turn.cancel.is_cancelled() {
                     return Err(self.aborted());
                 }
@@ -150,7 +152,7 @@ impl Agent {
                 *after = self.after_answer(finish, !found.is_empty());
                 calls = found;
             } else {
-                let mut end = AttemptEnd::Cancelled { text: String::new() };
+                let mut end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
                 {
                     let mut attempts = pin!(self.attempts(&input, &mut end));
                     while let Some(output) = attempts.next().await {
@@ -158,14 +160,12 @@ impl Agent {
                     }
                 }
                 match end {
-                    AttemptEnd::Answer(answer) => {
+                    Ok(answer) => {
                         self.said.text = text_of(&answer.content);
                         calls = calls_of(&answer.content).map(CallState::open).collect();
                         *after = self.after_answer(answer.finish, !calls.is_empty());
                     }
-                    failed @ (AttemptEnd::Failed(_) | AttemptEnd::Cancelled { .. } | AttemptEnd::Deadline { .. }) => {
-                        *after = After::Over(self.failed(failed));
-                    }
+                    Err(failure) => *after = After::Over(self.failed(failure)),
                 }
             }
             if !calls.is_empty() {
@@ -201,15 +201,14 @@ impl Agent {
         End::new(reason, self.said.text.clone())
     }
 
-    fn failed(&self, end: AttemptEnd) -> End {
-        match end {
-            AttemptEnd::Failed(error) => End::error(error.code, error.message),
-            AttemptEnd::Deadline { text } => {
+    fn failed(&self, failure: Failure) -> End {
+        match failure {
+            Failure::Model(error) => End::error(error.code, error.message),
+            Failure::Stopped { by: Stop::Deadline, text } => {
                 let known = [text, self.said.text.clone()].into_iter().find(|t| !t.is_empty());
                 End { answer: known.unwrap_or_default(), ..late() }
             }
-            AttemptEnd::Cancelled { text } => End { answer: text, ..self.aborted() },
-            AttemptEnd::Answer(_) => End::error("internal", "an answer is no failure"),
+            Failure::Stopped { by: Stop::Cancel, text } => End { answer: text, ..self.aborted() },
         }
     }
 

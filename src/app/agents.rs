@@ -1,7 +1,7 @@
 //! Which model, prompt and tools a turn gets: the configuration, put to work.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -27,6 +27,8 @@ use crate::tool::{Tool, Toolbox};
 const ATTEMPTS: u32 = 3;
 /// Tool bodies that run at once.
 const POOL: usize = 10;
+/// Kits that are kept; a few days of the usual ones.
+const KITS_KEPT: usize = 64;
 /// What the agent is called in its prompt.
 const NAME: &str = "Portico";
 /// The provider that brings its own tools.
@@ -47,6 +49,33 @@ pub(super) struct Agents {
     /// The toolbox of the demo model: the same, and its own two offline tools.
     demo_toolbox: Arc<Toolbox>,
     abort_grace: Duration,
+    kits: Mutex<BTreeMap<KitKey, Arc<Kit>>>,
+}
+
+/// Agent, channel, whether it is the demo's, and day.
+type KitKey = (String, String, bool, String);
+
+/// What an agent is told on a channel, on a day.
+#[derive(Debug)]
+struct Kit {
+    system: Blob,
+    tools: Option<Blob>,
+    toolset: Arc<Toolset>,
+}
+
+impl Kit {
+    fn new(want: &Want<'_>, agent: &Agent, profile: &ChannelProfile, toolbox: &Toolbox) -> Self {
+        let toolset = toolbox.toolset(profile);
+        let system = system_prompt(&SystemParts {
+            name: NAME,
+            profile,
+            tools: &toolset,
+            operator: agent.instructions.as_deref(),
+            message: want.instructions,
+            now: want.started_at,
+        });
+        Self { system: Blob::new(system), tools: tools_json(&toolset).map(Blob::new), toolset: Arc::new(toolset) }
+    }
 }
 
 impl Agents {
@@ -86,6 +115,7 @@ impl Agents {
             toolbox: Arc::new(toolbox(config, vec![])),
             demo_toolbox: Arc::new(toolbox(config, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
+            kits: Mutex::default(),
         };
         for (name, agent) in &built.agents {
             built.row(agent, None).map_err(|why| config.problem(&format!("agents.{name}.model"), why))?;
@@ -131,6 +161,21 @@ impl Agents {
         Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters::default() })
     }
 
+    /// The prompt and the tools of a turn. Most turns of a day have the same, and are given the same.
+    fn kit(&self, want: &Want<'_>, agent: &Agent, profile: &ChannelProfile, toolbox: &Arc<Toolbox>) -> Arc<Kit> {
+        let make = || Arc::new(Kit::new(want, agent, profile, toolbox));
+        if want.instructions.is_some() {
+            return make();
+        }
+        let demo = Arc::ptr_eq(toolbox, &self.demo_toolbox);
+        let key = (want.agent.to_owned(), want.channel.to_owned(), demo, want.started_at.date());
+        let mut kits = self.kits.lock().unwrap_or_else(PoisonError::into_inner);
+        if kits.len() > KITS_KEPT {
+            kits.clear();
+        }
+        kits.entry(key).or_insert_with(make).clone()
+    }
+
     fn toolbox_for(&self, model: &ModelChoice) -> &Arc<Toolbox> {
         if model.provider.id() == DEMO { &self.demo_toolbox } else { &self.toolbox }
     }
@@ -169,20 +214,12 @@ impl Setup for Agents {
         let profile = self.profile(want.channel).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
         let model = self.model(agent, want.model)?;
         let toolbox = self.toolbox_for(&model).clone();
-        let toolset = toolbox.toolset(&profile);
-        let system = system_prompt(&SystemParts {
-            name: NAME,
-            profile: &profile,
-            tools: &toolset,
-            operator: agent.instructions.as_deref(),
-            message: want.instructions,
-            now: want.started_at,
-        });
+        let kit = self.kit(want, agent, &profile, &toolbox);
         Ok(Prepared {
             model,
-            system: Blob::new(system),
-            tools: tools_json(&toolset).map(Blob::new),
-            toolset: Arc::new(toolset),
+            system: kit.system.clone(),
+            tools: kit.tools.clone(),
+            toolset: kit.toolset.clone(),
             toolbox,
             limits: Limits {
                 max_steps: agent.max_steps.unwrap_or(profile.max_steps),

@@ -4,6 +4,22 @@ use super::visible::exact;
 use super::wire::{Approval, Questions};
 use crate::domain::pending::{Answer, Decision, Question};
 
+/// What the prompt asks.
+pub(super) enum Asking {
+    Approval(Approval),
+    Interview(Interview),
+}
+
+impl Asking {
+    /// Of the wait.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Asking::Approval(approval) => approval.approval_id.as_str(),
+            Asking::Interview(interview) => interview.id(),
+        }
+    }
+}
+
 /// The lines that show an approval: the tool and its exact arguments, nothing left out.
 pub(super) fn show_approval(approval: &Approval) -> Vec<String> {
     let Some(args) = &approval.args else {

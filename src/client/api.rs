@@ -64,6 +64,15 @@ impl ApiError {
         }
     }
 
+    /// For a person, of a failure after which another try follows.
+    pub(super) fn in_passing(&self) -> String {
+        match self {
+            ApiError::Transport(error) if error.is_connect() => "the gateway does not answer".into(),
+            ApiError::Transport(_) => "the connection broke".into(),
+            ApiError::Problem(problem) => problem.to_string(),
+        }
+    }
+
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             ApiError::Transport(_) => None,
@@ -87,7 +96,9 @@ fn root_cause(error: &reqwest::Error) -> String {
     while let Some(source) = cause.source() {
         cause = source;
     }
-    cause.to_string()
+    // the number of the operating system's error helps nobody
+    let text = cause.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -209,8 +220,9 @@ impl Api {
 /// The next bytes of a feed; `None` at its end. Cancel-safe.
 pub(super) async fn next_chunk(response: &mut Response) -> Result<Option<bytes::Bytes>, String> {
     match tokio::time::timeout(SILENCE, response.chunk()).await {
-        Ok(chunk) => chunk.map_err(|error| root_cause(&error)),
-        Err(_) => Err(format!("nothing came for {} s", SILENCE.as_secs())),
+        // how exactly a connection was cut helps nobody
+        Ok(chunk) => chunk.map_err(|_| "the connection broke".into()),
+        Err(_) => Err(format!("nothing came from the gateway for {} s", SILENCE.as_secs())),
     }
 }
 

@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use super::answer::{Interview, show_approval};
 use super::api::{Api, Posted};
@@ -12,11 +13,11 @@ use super::backoff::Patience;
 use super::feed::{End, FeedItem, feed};
 use super::pipes::Pipes;
 use super::post::post;
-use super::printer::{Printer, Tone, how_it_ended};
+use super::printer::{Printer, Tone};
 use super::sink::print;
 use super::transcript::Transcript;
 use super::wire::{self, Ask, Record, What};
-use super::{ClientError, Exit, explain};
+use super::{ClientError, Exit, explain, hint, words};
 use crate::domain::{MessageId, SessionId};
 
 /// Tries in a row before a script gets its error: about two and a half minutes.
@@ -40,25 +41,31 @@ pub(super) async fn message(api: Api, session: SessionId, text: String, waits: W
     // From just before its own record, so that nothing of the turn can be missed, however late the feed opens.
     let mut feed = pin!(feed(api.clone(), session.clone(), (posted.seq - 1).to_string(), PATIENCE));
     let mut batch = Batch::new(pipes);
+    batch.waits = waits;
     batch.mine = Some(posted);
     let mut stopping = false;
+    // beside the feed: a stop is answered with the turn's end
+    let mut stops = JoinSet::new();
     loop {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {
                 if std::mem::replace(&mut stopping, true) {
                     return Ok(Exit::Failed);
                 }
-                batch.pipes.note(Tone::Note, "stopping...");
-                if let Err(error) = api.cancel(&session).await {
-                    batch.pipes.note(Tone::Bad, &explain(&error));
-                }
+                let (api, session) = (api.clone(), session.clone());
+                stops.spawn(async move { api.cancel(&session).await });
             }
+            Some(Ok(Err(error))) = stops.join_next() => batch.pipes.note(Tone::Bad, &explain(&error)),
             item = feed.next() => match batch.item(&api, item)? {
                 Some(exit) => return Ok(exit),
                 None if batch.pipes.broken => return Ok(Exit::Failed),
                 None if waits == Waits::Leave && batch.is_mine_open() && !batch.transcript.asks.is_empty() => {
                     let ids: Vec<&str> = batch.transcript.asks.iter().map(Ask::id).collect();
-                    let text = format!("the turn waits for a person: {}. Answer with: portico chat --session {session}", ids.join(", "));
+                    let text = format!(
+                        "the turn waits for a person: {}. Answer with: {}",
+                        ids.join(", "),
+                        hint::chat(&format!("--session {session}"))
+                    );
                     batch.pipes.note(Tone::Bad, &text);
                     return Ok(Exit::Waiting);
                 }
@@ -76,16 +83,17 @@ pub(super) async fn lines(api: Api, session: SessionId, mut lines: mpsc::Receive
     let mut feed = pin!(feed(api.clone(), session.clone(), "0".into(), Patience::Endless));
     let mut batch = Batch::new(pipes);
     let mut open = true;
+    let mut stops = JoinSet::new();
     while (open || batch.is_busy()) && !batch.pipes.broken {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {
                 if !batch.is_busy() {
                     return Ok(batch.exit);
                 }
-                if let Err(error) = api.cancel(&session).await {
-                    batch.pipes.note(Tone::Bad, &explain(&error));
-                }
+                let (api, session) = (api.clone(), session.clone());
+                stops.spawn(async move { api.cancel(&session).await });
             }
+            Some(Ok(Err(error))) = stops.join_next() => batch.pipes.note(Tone::Bad, &explain(&error)),
             line = lines.recv(), if open => match line {
                 Some(line) => batch.post(&api, &session, &line).await,
                 None => open = false,
@@ -109,6 +117,7 @@ struct Batch<'a> {
     /// Posted, and not yet seen in the feed.
     unseen: BTreeSet<MessageId>,
     announced: BTreeSet<String>,
+    waits: Waits,
     lost: bool,
     exit: Exit,
 }
@@ -123,6 +132,7 @@ impl<'a> Batch<'a> {
             turn: None,
             unseen: BTreeSet::new(),
             announced: BTreeSet::new(),
+            waits: Waits::Stay,
             lost: false,
             exit: Exit::Done,
         }
@@ -160,7 +170,7 @@ impl<'a> Batch<'a> {
             Some(FeedItem::Ended(End::Refused(error))) => Err(ClientError::of(api, &error)),
             Some(FeedItem::Lost(why)) => {
                 if !std::mem::replace(&mut self.lost, true) {
-                    self.pipes.note(Tone::Note, &format!("reconnecting... ({why})"));
+                    self.pipes.note(Tone::Note, &format!("{why}; reconnecting"));
                 }
                 Ok(None)
             }
@@ -204,7 +214,7 @@ impl<'a> Batch<'a> {
                     return Some(Exit::Done);
                 }
                 if self.pipes.format == super::pipes::Format::Json {
-                    self.pipes.note(Tone::Bad, &how_it_ended(done));
+                    self.pipes.note(Tone::Bad, &words::ended(done));
                 }
                 return Some(Exit::Failed);
             }
@@ -227,7 +237,9 @@ impl<'a> Batch<'a> {
             // The keys are for a prompt, which there is none of.
             let shown = lines.len().saturating_sub(usize::from(lines.len() > 1));
             self.pipes.note(Tone::Person, &lines[..shown].join("\n"));
-            self.pipes.note(Tone::Note, &format!("waiting for somebody's {what}: {} (not answered from here)", ask.id()));
+            if self.waits == Waits::Stay {
+                self.pipes.note(Tone::Note, &format!("waiting for somebody's {what}: {} (not answered from here)", ask.id()));
+            }
         }
     }
 }

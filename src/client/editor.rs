@@ -47,6 +47,12 @@ pub(super) fn start(paint: Paint) -> Result<(Keyboard, Screen), ReadlineError> {
     Ok((Keyboard { typed, thread }, screen))
 }
 
+/// The columns of the terminal that stdout is.
+pub(super) fn columns() -> Option<usize> {
+    let mut editor: Editor<(), MemHistory> = Editor::with_history(Config::default(), MemHistory::new()).ok()?;
+    editor.dimensions().map(|(columns, _)| columns.into())
+}
+
 impl Keyboard {
     /// Waits until the terminal is given back. Only after [`Typed::Leave`].
     pub(super) fn join(self) {

@@ -10,6 +10,7 @@ use reqwest::Response;
 use super::api::{Api, ApiError, Opened, next_chunk};
 use super::backoff::{Backoff, Patience};
 use super::transcript::Join;
+use super::visible::exact;
 use super::wire::{self, Closing, Event};
 use crate::domain::SessionId;
 use crate::domain::sse::Parser;
@@ -73,7 +74,7 @@ pub(super) fn feed(api: Api, session: SessionId, after: String, patience: Patien
                     }
                     lost
                 }
-                Err(error) if error.is_passing() => Lost { why: error.to_string(), after: error.retry_after(), deleted: false },
+                Err(error) if error.is_passing() => Lost { why: error.in_passing(), after: error.retry_after(), deleted: false },
                 Err(error) => {
                     yield FeedItem::Ended(End::Refused(error));
                     return;
@@ -147,7 +148,10 @@ impl Connection {
         match self.closing.take() {
             None => Lost { why, after: None, deleted: false },
             Some(closing) => Lost {
-                why: format!("the gateway closed the connection: {}", closing.reason),
+                why: match closing.reason.as_str() {
+                    "draining" => "the gateway is restarting".into(),
+                    reason => format!("the gateway closed the connection ({})", exact(reason)),
+                },
                 after: closing.retry_after_ms.map(Duration::from_millis),
                 deleted: closing.reason == "deleted",
             },

@@ -7,8 +7,9 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
-use super::answer::{Interview, choices, read_decision, show_approval};
+use super::answer::{Asking, Interview, choices, read_decision, show_approval};
 use super::api::{Api, ApiError, Posted};
 use super::backoff::Patience;
 use super::editor::{self, Typed};
@@ -19,7 +20,7 @@ use super::screen::{DRAWING, Screen};
 use super::sink::{Paint, Sink, print};
 use super::transcript::Transcript;
 use super::wire::{self, Approval, Ask, Event};
-use super::{ClientError, Exit, explain};
+use super::{ClientError, Exit, explain, hint};
 use crate::domain::SessionId;
 use crate::domain::pending::Decision;
 
@@ -27,11 +28,15 @@ use crate::domain::pending::Decision;
 const PARTING: Duration = Duration::from_secs(2);
 
 const HELP: &str = "\
-type a message and press Enter; while the agent works it is told in the middle of its turn
-Ctrl-C   stops the running turn; clears the line; twice at an empty prompt leaves
+Enter    sends the message; a working agent is told in the middle of its turn
+Ctrl-C   stops the turn; clears the line; twice at an empty prompt leaves
 Ctrl-D   leaves; the session stays and can be taken up again
 /quit    leaves
 /help    this";
+/// A stop that takes longer is said to be under way.
+const STOP_NOTICED: Duration = Duration::from_secs(1);
+/// A gateway that shuts down still takes connections, and ends them at once: one that lasts so long is back.
+const STEADY: Duration = Duration::from_secs(1);
 
 /// Runs until the person leaves.
 ///
@@ -41,7 +46,7 @@ pub(super) async fn run(api: Api, session: SessionId) -> Result<Exit, ClientErro
     let (mut keyboard, screen) = editor::start(Paint::for_terminal()).map_err(|e| ClientError::Terminal(e.to_string()))?;
     let exit = drive(api, session.clone(), screen, &mut keyboard.typed).await;
     keyboard.join();
-    let how = format!("the session stays: portico chat --session {session}");
+    let how = format!("the session stays:\n{}", hint::chat(&format!("--session {session}")));
     println!("{}", Paint::for_terminal().line(Tone::Note, &how));
     Ok(exit)
 }
@@ -49,7 +54,7 @@ pub(super) async fn run(api: Api, session: SessionId) -> Result<Exit, ClientErro
 /// The chat itself, whatever the screen is and whoever types.
 pub(super) async fn drive(api: Api, session: SessionId, screen: Screen, typed: &mut mpsc::Receiver<Typed>) -> Exit {
     let mut chat = Chat::new(api.clone(), session.clone(), screen);
-    chat.note(&format!("portico, session {session}. /help says what the keys do."));
+    chat.note(&format!("session {session}, /help for the keys"));
     let mut feed = pin!(feed(api, session, "0".into(), Patience::Endless));
     loop {
         tokio::select! {
@@ -63,11 +68,21 @@ pub(super) async fn drive(api: Api, session: SessionId, screen: Screen, typed: &
             _ = tokio::signal::ctrl_c() => chat.interrupt(),
             Some(done) = chat.jobs.join_next() => if let Ok(done) = done { chat.job_done(done) },
             Some(item) = feed.next() => chat.item(item),
+            () = until(chat.back) => chat.say_back(),
+            () = until(chat.stop_noticed) => chat.say_stopping(),
             () = tokio::time::sleep(DRAWING), if chat.screen.is_holding() => chat.screen.flush(),
         }
     }
     chat.part().await;
     chat.exit
+}
+
+/// Never, where there is no such time.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
 }
 
 struct Chat {
@@ -84,13 +99,13 @@ struct Chat {
     /// Waits that need nothing more from this terminal: answered, or not ours to answer.
     settled: BTreeSet<String>,
     lost: bool,
+    /// Connected again, which is said with the first event, or at that time.
+    back: Option<Instant>,
+    /// A stop is asked for; its answer comes with the turn's end.
+    stopping: bool,
+    /// When it is said, unless it was or the turn is over.
+    stop_noticed: Option<Instant>,
     exit: Exit,
-}
-
-/// What the prompt asks.
-enum Asking {
-    Approval(Approval),
-    Interview(Interview),
 }
 
 enum JobDone {
@@ -113,17 +128,18 @@ impl Chat {
             asking: None,
             settled: BTreeSet::new(),
             lost: false,
+            back: None,
+            stopping: false,
+            stop_noticed: None,
             exit: Exit::Done,
         }
     }
 
     fn note(&mut self, text: &str) {
-        self.screen.end_line();
         self.screen.line(Tone::Note, text);
     }
 
     fn trouble(&mut self, text: &str) {
-        self.screen.end_line();
         self.screen.line(Tone::Bad, text);
     }
 
@@ -220,9 +236,19 @@ impl Chat {
         for text in std::mem::take(&mut self.unsent) {
             self.note(&format!("not sent: {text}"));
         }
-        self.note("stopping...");
+        if std::mem::replace(&mut self.stopping, true) {
+            return self.say_stopping();
+        }
+        self.stop_noticed = Some(Instant::now() + STOP_NOTICED);
         let (api, session) = (self.api.clone(), self.session.clone());
         self.jobs.spawn(async move { JobDone::Cancelled(api.cancel(&session).await) });
+    }
+
+    /// The turn's own last line says that it is stopped; until then, once, that it takes its time.
+    fn say_stopping(&mut self) {
+        if self.stop_noticed.take().is_some() && self.is_busy() {
+            self.note("stopping; what runs is being ended");
+        }
     }
 
     fn job_done(&mut self, done: JobDone) {
@@ -236,7 +262,15 @@ impl Chat {
                 self.send_next();
                 self.screen.set_busy(self.is_busy());
             }
-            JobDone::Answered(_, Ok(())) | JobDone::Cancelled(Ok(())) => {}
+            JobDone::Answered(_, Ok(())) => {}
+            JobDone::Cancelled(result) => {
+                (self.stopping, self.stop_noticed) = (false, None);
+                if let Err(error) = result
+                    && self.is_busy()
+                {
+                    self.trouble(&format!("not stopped: {}", explain(&error)));
+                }
+            }
             JobDone::Answered(id, Err(error)) => {
                 self.trouble(&explain(&error));
                 // Where it still stands it is asked again; where it does not, the feed says so.
@@ -245,7 +279,6 @@ impl Chat {
                     self.ask_next();
                 }
             }
-            JobDone::Cancelled(Err(error)) => self.trouble(&format!("not stopped: {}", explain(&error))),
         }
     }
 
@@ -253,12 +286,13 @@ impl Chat {
         match item {
             FeedItem::Joined(join) => {
                 self.transcript.join(join);
-                if std::mem::take(&mut self.lost) {
-                    self.note("connected again");
-                }
+                self.back = self.lost.then(|| Instant::now() + STEADY);
             }
-            FeedItem::Lost(why) if !std::mem::replace(&mut self.lost, true) => self.note(&format!("reconnecting... ({why})")),
-            FeedItem::Lost(_) => {}
+            FeedItem::Lost(_) if self.lost => self.back = None,
+            FeedItem::Lost(why) => {
+                self.lost = true;
+                self.note(&format!("{why}; reconnecting"));
+            }
             FeedItem::Event(raw) => self.event(wire::read(&raw.event, &raw.data)),
             FeedItem::Ended(end) => {
                 let why = match &end {
@@ -272,9 +306,19 @@ impl Chat {
         }
     }
 
+    fn say_back(&mut self) {
+        if self.back.take().is_some() {
+            self.lost = false;
+            self.note("connected again");
+        }
+    }
+
     fn event(&mut self, event: Event) {
         if matches!(event, Event::Other | Event::Closing(_)) {
             return;
+        }
+        if !matches!(event, Event::Hello(_)) {
+            self.say_back();
         }
         self.transcript.apply(event);
         self.screen.set_busy(self.is_busy());
@@ -318,25 +362,19 @@ impl Chat {
     /// Gives what was typed last the time to arrive.
     async fn part(&mut self) {
         let sent = async {
-            while let Some(done) = self.jobs.join_next().await {
-                if let Ok(done) = done {
+            // a stop was heard, and is answered when the turn is over: nothing to wait for
+            while self.jobs.len() > usize::from(self.stopping) {
+                if let Some(Ok(done)) = self.jobs.join_next().await {
                     self.job_done(done);
                 }
             }
         };
         if tokio::time::timeout(PARTING, sent).await.is_err() {
             self.trouble("the last message may not have arrived");
-        } else if self.is_busy() {
+        } else if self.asking.is_some() {
+            self.note("the turn waits for your answer");
+        } else if self.is_busy() && !self.stopping {
             self.note("the turn goes on without you");
-        }
-    }
-}
-
-impl Asking {
-    fn id(&self) -> &str {
-        match self {
-            Asking::Approval(approval) => approval.approval_id.as_str(),
-            Asking::Interview(interview) => interview.id(),
         }
     }
 }

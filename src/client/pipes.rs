@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::feed::RawEvent;
+use super::page::Page;
 use super::printer::Tone;
-use super::sink::{Paint, Sink};
+use super::sink::Sink;
 use super::wire::Voice;
 
 /// What stdout is for.
@@ -25,18 +26,30 @@ pub(super) struct Pipes {
     pub(super) format: Format,
     out: Box<dyn Write + Send>,
     notes: Box<dyn Write + Send>,
-    paint: Paint,
+    /// Of the terminal where a person watches; elsewhere it breaks no line.
+    page: Page,
+    voice: Voice,
     at_line_start: bool,
     notes_at_line_start: bool,
-    /// Reasoning is shown beside the notes.
-    pub(super) with_reasoning: bool,
+    /// Stdout and stderr are one terminal: notes are broken as text is, and reasoning is shown beside them.
+    pub(super) is_watched: bool,
     /// Nobody reads stdout any more.
     pub(super) broken: bool,
 }
 
 impl Pipes {
-    pub(super) fn new(format: Format, paint: Paint, out: Box<dyn Write + Send>, notes: Box<dyn Write + Send>) -> Self {
-        Self { format, out, notes, paint, at_line_start: true, notes_at_line_start: true, with_reasoning: false, broken: false }
+    pub(super) fn new(format: Format, page: Page, out: Box<dyn Write + Send>, notes: Box<dyn Write + Send>) -> Self {
+        Self {
+            format,
+            out,
+            notes,
+            page,
+            voice: Voice::Answer,
+            at_line_start: true,
+            notes_at_line_start: true,
+            is_watched: false,
+            broken: false,
+        }
     }
 
     /// Something that the person has to know, whatever the format.
@@ -44,7 +57,13 @@ impl Pipes {
         // The break goes to stderr too: stdout holds the agent's text and nothing of ours.
         let gap = if self.at_line_start && self.notes_at_line_start { "" } else { "\n" };
         self.notes_at_line_start = true;
-        let text = self.paint.line(tone, text);
+        let text = match self.is_watched {
+            true => {
+                self.page.part();
+                self.page.lines(tone, text)
+            }
+            false => self.page.paint.line(tone, text).into_owned(),
+        };
         // Without a stderr there is nobody to tell.
         let _ = writeln!(self.notes, "{gap}{text}");
     }
@@ -81,6 +100,17 @@ impl Pipes {
         }
     }
 
+    fn draw(&mut self, text: &str) {
+        match self.voice {
+            _ if text.is_empty() => {}
+            Voice::Answer => self.write(text),
+            Voice::Reasoning => {
+                self.notes_at_line_start = text.ends_with('\n');
+                let _ = self.notes.write_all(text.as_bytes());
+            }
+        }
+    }
+
     fn write(&mut self, text: &str) {
         self.at_line_start = text.ends_with('\n');
         self.broken |= self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).is_err();
@@ -89,18 +119,25 @@ impl Pipes {
 
 impl Sink for Pipes {
     fn text(&mut self, voice: Voice, text: &str) {
-        let shown = self.paint.voice(voice, text);
-        match voice {
-            Voice::Answer if self.format == Format::Stream => self.write(&shown),
-            Voice::Reasoning if self.with_reasoning && self.format != Format::Json => {
-                self.notes_at_line_start = text.ends_with('\n');
-                let _ = self.notes.write_all(shown.as_bytes());
-            }
-            Voice::Answer | Voice::Reasoning => {}
+        let is_shown = match voice {
+            Voice::Answer => self.format == Format::Stream,
+            Voice::Reasoning => self.is_watched && self.format != Format::Json,
+        };
+        if is_shown {
+            self.voice = voice;
+            let shown = self.page.text(voice, text);
+            self.draw(&shown);
         }
     }
 
+    fn void(&mut self) {
+        self.page.void();
+        self.end_line();
+    }
+
     fn end_line(&mut self) {
+        let rest = self.page.rest();
+        self.draw(&rest);
         if !self.at_line_start {
             self.write("\n");
         }
@@ -119,6 +156,7 @@ impl Sink for Pipes {
 #[cfg(test)]
 mod tests {
     use super::{Format, Pipes};
+    use crate::client::page::Page;
     use crate::client::printer::{Out, Tone};
     use crate::client::sink::{Paint, print};
     use crate::client::tests::Buffer;
@@ -127,13 +165,13 @@ mod tests {
     #[test]
     fn stdout_holds_the_agents_text_and_nothing_else() {
         let (out, notes) = (Buffer::new(), Buffer::new());
-        let mut pipes = Pipes::new(Format::Stream, Paint::Plain, Box::new(out.clone()), Box::new(notes.clone()));
-        pipes.with_reasoning = true;
+        let mut pipes = Pipes::new(Format::Stream, Page::new(Paint::Plain, 80), Box::new(out.clone()), Box::new(notes.clone()));
+        pipes.is_watched = true;
         let text = |voice, text: &str| Out::Text(voice, text.into());
-        print(&mut pipes, vec![text(Voice::Reasoning, "hm"), Out::Break, text(Voice::Answer, "Hel")]);
+        print(&mut pipes, vec![text(Voice::Reasoning, "hm"), Out::Break, text(Voice::Answer, "Hello wor")]);
         pipes.note(Tone::Note, "reconnecting...");
         let tool = Out::Line(Tone::Tool, "· bash".into());
-        print(&mut pipes, vec![text(Voice::Answer, "lo"), Out::Break, tool]);
-        assert_eq!((out.text().as_str(), notes.text().as_str()), ("Hello\n", "hm\n\nreconnecting...\n· bash\n"));
+        print(&mut pipes, vec![text(Voice::Answer, "ld"), Out::Break, tool]);
+        assert_eq!((out.text().as_str(), notes.text().as_str()), ("Hello… world\n", "hm\n\nreconnecting...\n· bash\n"));
     }
 }

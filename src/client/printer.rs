@@ -6,11 +6,15 @@ use std::collections::BTreeMap;
 
 use super::transcript::{Live, Transcript};
 use super::visible::{brief, exact};
-use super::wire::{Ask, Done, Message, Queued, Record, Retry, Voice, What};
+use super::waited::Waited;
+use super::wire::{Ask, Done, Message, Queued, Record, Retry, ToolDenied, ToolEnd, ToolStart, Voice, What};
+use super::words;
 use crate::domain::MessageId;
 
 /// The longest arguments, in characters, on a line that only informs. An approval shows all of them.
 const ARGS_SHOWN: usize = 200;
+/// The tool that is nothing but its questions.
+const ASKS: &str = "ask_user";
 const RETRACTED: &str = "the text above is withdrawn";
 
 /// A piece to print.
@@ -18,8 +22,11 @@ const RETRACTED: &str = "the text above is withdrawn";
 pub(super) enum Out {
     /// Goes on where the last text stopped.
     Text(Voice, String),
-    /// The next piece begins on a line of its own.
+    /// The text is over; the next begins on a line of its own.
     Break,
+    /// The text is over, and void: nothing more of it need be shown.
+    Void,
+    /// On a line of its own; text that is not over goes on below it.
     Line(Tone, String),
 }
 
@@ -44,6 +51,10 @@ pub(super) struct Printer {
     open: Option<(MessageId, u32)>,
     /// The newest answer of the turn, as the screen has it.
     answer: String,
+    /// How long the turn waited for a person.
+    waited: Waited,
+    /// A restart was said, so that the turn's going on need not be.
+    restarted: bool,
     /// Our own messages, which stand on the screen already.
     own: Own,
 }
@@ -89,19 +100,24 @@ impl Printer {
     }
 
     fn record(&mut self, record: &Record, history: bool, out: &mut Vec<Out>) {
+        let restarted = std::mem::take(&mut self.restarted);
+        self.waited.record(record);
         match &record.what {
             What::Queued(queued) => self.queued(queued, history, out),
             What::Removed(removed) => line(out, Tone::Note, format!("a message was removed ({})", exact(&removed.reason))),
             What::Claimed(_) => {}
             What::Retry(retry) => self.retry(retry, out),
             What::Message(message) => self.message(message, out),
+            // its questions and their answers stand on the screen already
+            What::ToolStart(ToolStart { tool, .. }) | What::ToolEnd(ToolEnd { tool, .. }) | What::ToolDenied(ToolDenied { tool, .. })
+                if tool == ASKS && !history => {}
             What::ToolStart(start) => {
                 let args = start.args.as_ref().map(|a| brief(a.as_str(), ARGS_SHOWN)).unwrap_or_default();
                 line(out, Tone::Tool, format!("· {} {args}", exact(&start.tool)));
             }
-            What::ToolEnd(end) => line(out, Tone::Good, format!("✓ {} {} ms", exact(&end.tool), end.duration_ms)),
+            What::ToolEnd(end) => line(out, Tone::Good, format!("✓ {} {}", exact(&end.tool), words::time(end.duration_ms))),
             What::ToolError(e) => {
-                line(out, Tone::Bad, format!("✗ {} {}: {}", exact(&e.tool), exact(&e.code), brief(&e.error, ARGS_SHOWN)));
+                line(out, Tone::Bad, format!("✗ {}: {}", exact(&e.tool), words::tool_error(e)));
             }
             What::ToolDenied(e) => line(out, Tone::Bad, format!("✗ {} denied: {}", exact(&e.tool), brief(&e.reason, ARGS_SHOWN))),
             What::Asked(Ask::ClientCall(call)) => {
@@ -109,8 +125,9 @@ impl Printer {
             }
             // shown when it can be answered, by whoever prompts
             What::Asked(Ask::Approval(_) | Ask::Questions(_)) => {}
-            What::Answered(_, how) => line(out, Tone::Note, format!("→ {}", exact(how))),
-            What::Continued => line(out, Tone::Note, "the gateway was restarted; the turn goes on".into()),
+            What::Answered(_, how) => line(out, Tone::Note, format!("→ {}", words::answered(how))),
+            What::Continued if restarted => {}
+            What::Continued => line(out, Tone::Note, "the gateway restarted; the turn goes on".into()),
             What::Done(done) => self.done(done, out),
         }
     }
@@ -133,7 +150,8 @@ impl Printer {
     }
 
     fn retry(&mut self, retry: &Retry, out: &mut Vec<Out>) {
-        let why = format!("trying again in {} ms ({})", retry.delay_ms, exact(&retry.code));
+        self.restarted = retry.code == "restart";
+        let why = words::retry(retry);
         match retry.discarded && !self.printed.is_empty() {
             true => self.retract(&why, out),
             false => line(out, Tone::Note, why),
@@ -163,9 +181,6 @@ impl Printer {
         self.open = None;
         self.answer = text_of(message);
         out.push(Out::Break);
-        if message.interrupted {
-            line(out, Tone::Note, "interrupted".into());
-        }
     }
 
     fn live(&mut self, key: &(MessageId, u32), live: &Live, out: &mut Vec<Out>) {
@@ -191,29 +206,17 @@ impl Printer {
             out.extend([Out::Break, Out::Text(Voice::Answer, done.answer.clone()), Out::Break]);
         }
         self.answer.clear();
-        let seconds = done.total_time_ms / 1000;
-        let time = format!("{seconds}.{} s", done.total_time_ms % 1000 / 100);
-        match done.completed() {
-            true => line(out, Tone::Note, format!("— {time}")),
-            false => line(out, Tone::Bad, format!("— {} · {time}", how_it_ended(done))),
-        }
+        let as_wanted = done.completed() || done.reason == "aborted";
+        let text = words::turn_over(done, self.waited.take_ms());
+        line(out, if as_wanted { Tone::Note } else { Tone::Bad }, text);
     }
 
     fn retract(&mut self, why: &str, out: &mut Vec<Out>) {
         self.printed.clear();
         self.open = None;
+        out.push(Out::Void);
         line(out, Tone::Bad, format!("({RETRACTED}: {why})"));
     }
-}
-
-/// A turn's end in words.
-pub(super) fn how_it_ended(done: &Done) -> String {
-    let mut text = exact(&done.reason).into_owned();
-    for part in [&done.code, &done.detail].into_iter().flatten() {
-        text.push_str(": ");
-        text.push_str(&exact(part));
-    }
-    text
 }
 
 fn agree(a: &str, b: &str) -> bool {
@@ -229,7 +232,7 @@ fn note(text: &str) -> Out {
 }
 
 fn line(out: &mut Vec<Out>, tone: Tone, text: String) {
-    out.extend([Out::Break, Out::Line(tone, text)]);
+    out.push(Out::Line(tone, text));
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
 
+use super::page::Page;
 use super::printer::Tone;
 use super::sink::{Paint, Sink};
 use super::wire::Voice;
@@ -40,9 +41,8 @@ pub(super) struct Shared(Arc<Mutex<State>>);
 struct State {
     /// The terminal.
     out: Box<dyn Write + Send>,
-    paint: Paint,
-    /// Of the terminal, as of the last prompt.
-    columns: usize,
+    /// The text's place on it; its columns are as of the last prompt.
+    page: Page,
     mode: Mode,
     /// The cursor of streaming text is at the start of a line.
     at_line_start: bool,
@@ -83,8 +83,7 @@ impl Shared {
     pub(super) fn new(out: Box<dyn Write + Send>, paint: Paint) -> Self {
         Self(Arc::new(Mutex::new(State {
             out,
-            paint,
-            columns: 80,
+            page: Page::new(paint, 80),
             mode: Mode::Streaming,
             at_line_start: true,
             line: String::new(),
@@ -114,13 +113,13 @@ impl Shared {
     }
 
     pub(super) fn set_columns(&self, columns: usize) {
-        self.lock().columns = columns;
+        self.lock().page.columns = columns;
     }
 
     pub(super) fn line_over(&self) -> LineOver {
         let mut state = self.lock();
         state.mode = Mode::Streaming;
-        state.at_line_start = true;
+        state.new_row();
         LineOver { had_text: !std::mem::take(&mut state.line).is_empty(), under: state.begun_under.take() }
     }
 
@@ -140,7 +139,6 @@ impl Screen {
 
     /// Shows what a person is asked; from here on a line that is begun is for this wait.
     pub(super) fn ask(&mut self, id: &str, lines: &[String]) {
-        self.end_line();
         self.shared.lock().ask = Some(id.to_owned());
         self.line(Tone::Person, &lines.join("\n"));
     }
@@ -152,7 +150,6 @@ impl Screen {
     /// The last words: the next key press that ends a line leaves.
     pub(super) fn close(&mut self, why: &str) {
         self.shared.lock().closing = true;
-        self.end_line();
         self.line(Tone::Bad, &format!("{why}\npress Enter to leave"));
     }
 
@@ -172,7 +169,7 @@ impl State {
     fn writable(&self) -> Option<usize> {
         match self.mode {
             Mode::Prompt if !self.line.is_empty() => {
-                let fits = self.line.len() + PROMPT_COLUMNS < self.columns;
+                let fits = self.line.len() + PROMPT_COLUMNS < self.page.columns;
                 let is_plain = self.line.bytes().all(|b| (b' '..=b'~').contains(&b));
                 self.held.rfind('\n').map(|end| end + 1).filter(|_| fits && is_plain)
             }
@@ -212,7 +209,15 @@ impl State {
             (None, true) => (Tone::Note, "… "),
             (None, false) => (Tone::Person, PROMPT),
         };
-        self.paint.line(tone, prompt).into_owned()
+        self.page.paint.line(tone, prompt).into_owned()
+    }
+
+    /// The cursor stands at the start of a row; what is held goes on from there too.
+    fn new_row(&mut self) {
+        self.at_line_start = true;
+        if self.held.is_empty() {
+            self.page.new_row();
+        }
     }
 
     /// A terminal that is gone is noticed by the editor.
@@ -232,22 +237,33 @@ impl State {
 impl Sink for Screen {
     fn text(&mut self, voice: Voice, text: &str) {
         let mut state = self.shared.lock();
-        let text = state.paint.voice(voice, text);
+        let text = state.page.text(voice, text);
         state.held.push_str(&text);
         state.flush();
     }
 
+    fn void(&mut self) {
+        self.shared.lock().page.void();
+        self.end_line();
+    }
+
     fn end_line(&mut self) {
         let mut state = self.shared.lock();
+        let rest = state.page.rest();
+        state.held.push_str(&rest);
         if !state.is_at_line_start() {
             state.held.push('\n');
-            state.flush();
         }
+        state.flush();
     }
 
     fn line(&mut self, tone: Tone, line: &str) {
         let mut state = self.shared.lock();
-        let text = state.paint.line(tone, line).into_owned();
+        if !state.is_at_line_start() {
+            state.held.push('\n');
+        }
+        state.page.part();
+        let text = state.page.lines(tone, line);
         state.held.push_str(&text);
         state.held.push('\n');
         state.flush();
@@ -264,7 +280,7 @@ impl Highlighter for Hook {
             state.write("\n");
         }
         state.mode = Mode::Prompt;
-        state.at_line_start = true;
+        state.new_row();
         state.drawn_at = Instant::now();
         Cow::Owned(state.prompt())
     }

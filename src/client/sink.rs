@@ -3,16 +3,17 @@
 use std::borrow::Cow;
 
 use super::printer::{Out, Tone};
-use super::visible::prose;
 use super::wire::Voice;
 
 /// Takes pieces in order.
 pub(super) trait Sink {
     /// Goes on where the last text stopped.
     fn text(&mut self, voice: Voice, text: &str);
-    /// The next text begins on a line of its own.
+    /// The text is over; the next begins on a line of its own.
     fn end_line(&mut self);
-    /// A whole line; the cursor stands at the start of one.
+    /// As [`Sink::end_line`], of text that no longer holds: what was held back of it is dropped.
+    fn void(&mut self);
+    /// A line of its own. Text that is not over goes on below it.
     fn line(&mut self, tone: Tone, line: &str);
 }
 
@@ -21,6 +22,7 @@ pub(super) fn print(sink: &mut dyn Sink, pieces: Vec<Out>) {
         match piece {
             Out::Text(voice, text) => sink.text(voice, &text),
             Out::Break => sink.end_line(),
+            Out::Void => sink.void(),
             Out::Line(tone, line) => sink.line(tone, &line),
         }
     }
@@ -34,20 +36,12 @@ pub(super) enum Paint {
 }
 
 impl Paint {
-    /// For a terminal; the variable `NO_COLOR` turns it off (no-color.org).
+    /// For a terminal; the variable `NO_COLOR` turns it off (no-color.org), and so does a terminal that says it has none.
     pub(super) fn for_terminal() -> Self {
-        match std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) {
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        match is_dumb || std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) {
             true => Paint::Plain,
             false => Paint::Colours,
-        }
-    }
-
-    /// Text of a model, safe to draw.
-    pub(super) fn voice(self, voice: Voice, text: &str) -> String {
-        let text = prose(text);
-        match voice {
-            Voice::Answer => text.into_owned(),
-            Voice::Reasoning => self.each_line("2", &text).into_owned(),
         }
     }
 
@@ -58,12 +52,12 @@ impl Paint {
             Tone::Good => "32",
             Tone::Bad => "31",
         };
-        self.each_line(code, line)
+        self.style(code, line)
     }
 
     /// Painted line by line, so that a line that is drawn apart from its neighbours leaves no colour behind.
-    fn each_line<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {
-        if self == Paint::Plain || text.is_empty() {
+    pub(super) fn style<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {
+        if self == Paint::Plain || text.is_empty() || code.is_empty() {
             return Cow::Borrowed(text);
         }
         let paint = |line: &str| if line.is_empty() { String::new() } else { format!("\x1b[{code}m{line}\x1b[0m") };
@@ -74,12 +68,10 @@ impl Paint {
 #[cfg(test)]
 mod tests {
     use super::Paint;
-    use crate::client::wire::Voice;
 
     #[test]
-    fn colour_ends_with_its_line_and_escapes_of_a_model_are_spelled_out() {
-        assert_eq!(Paint::Colours.voice(Voice::Reasoning, "a\n\nb"), "\x1b[2ma\x1b[0m\n\n\x1b[2mb\x1b[0m");
-        assert_eq!(Paint::Plain.voice(Voice::Reasoning, "a\nb"), "a\nb");
-        assert_eq!(Paint::Colours.voice(Voice::Answer, "\x1b[31mred"), "\\u{1b}[31mred");
+    fn colour_ends_with_its_line() {
+        assert_eq!(Paint::Colours.style("2", "a\n\nb"), "\x1b[2ma\x1b[0m\n\n\x1b[2mb\x1b[0m");
+        assert_eq!(Paint::Plain.style("2", "a\nb"), "a\nb");
     }
 }

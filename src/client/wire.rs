@@ -6,7 +6,7 @@
 use serde::Deserialize;
 
 use crate::domain::pending::{Decision, Question};
-use crate::domain::{ApprovalId, Args, MessageId, QuestionId, Seq, ToolCallId};
+use crate::domain::{ApprovalId, Args, MessageId, QuestionId, Seq, Timestamp, ToolCallId};
 
 /// One event of the feed.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,7 @@ pub(super) enum Event {
 pub(super) struct Record {
     pub(super) seq: Seq,
     pub(super) turn: Option<u32>,
+    pub(super) at: Option<Timestamp>,
     pub(super) what: What,
 }
 
@@ -41,7 +42,7 @@ pub(super) enum What {
     ToolError(ToolError),
     ToolDenied(ToolDenied),
     Asked(Ask),
-    /// The wait with that id ended; how, in words.
+    /// The wait with that id ended; how, as the wire says it.
     Answered(String, String),
     Continued,
     Done(Done),
@@ -80,8 +81,6 @@ pub(super) struct Retry {
 pub(super) struct Message {
     pub(super) message_id: MessageId,
     pub(super) content: Vec<Block>,
-    #[serde(default)]
-    pub(super) interrupted: bool,
     pub(super) author: Option<String>,
 }
 
@@ -252,6 +251,7 @@ fn record(event: &str, data: &str) -> serde_json::Result<Event> {
     struct Envelope {
         seq: Seq,
         turn: Option<u32>,
+        at: Option<Timestamp>,
     }
     let what = match event {
         "message_queued" => What::Queued(serde_json::from_str(data)?),
@@ -271,8 +271,8 @@ fn record(event: &str, data: &str) -> serde_json::Result<Event> {
         "done" => What::Done(serde_json::from_str(data)?),
         _ => return Ok(Event::Other),
     };
-    let Envelope { seq, turn } = serde_json::from_str(data)?;
-    Ok(Event::Record(Record { seq, turn, what }))
+    let Envelope { seq, turn, at } = serde_json::from_str(data)?;
+    Ok(Event::Record(Record { seq, turn, at, what }))
 }
 
 fn answered(data: &str) -> serde_json::Result<What> {

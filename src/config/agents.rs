@@ -15,12 +15,6 @@ pub struct Agents {
     pub named: BTreeMap<String, Agent>,
 }
 
-impl Agents {
-    pub fn get(&self, name: &str) -> Option<&Agent> {
-        if name == "default" { Some(&self.default) } else { self.named.get(name) }
-    }
-}
-
 impl TryFrom<BTreeMap<String, Agent>> for Agents {
     type Error = &'static str;
 

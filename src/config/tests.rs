@@ -1,6 +1,6 @@
 //! Loading as a whole, over real files. `refused` has what is turned away, `documented` what `config.toml` must say.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
@@ -8,39 +8,17 @@ use secrecy::ExposeSecret;
 use super::*;
 use crate::domain::toolset::Policy;
 use crate::telemetry::Format;
+use crate::test_folder::TestFolder;
 
 mod documented;
 mod refused;
-
-/// A folder of this test's own, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("portico-config-{}", uuid::Uuid::now_v7()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).unwrap();
-    }
-}
 
 fn load(path: &Path, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
     Config::load(Some(path), env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())))
 }
 
 fn loaded(text: &str, env: &[(&str, &str)]) -> Config {
-    let folder = Folder::new();
+    let folder = TestFolder::empty();
     load(&folder.write("p.toml", text), env).unwrap()
 }
 
@@ -105,13 +83,13 @@ fn loopback_has_three_spellings() {
 fn an_agent_has_from_the_default_what_it_leaves_out() {
     let text = "[agents.default]\nmax_steps = 3\n[agents.support]\nmodel = \"kimi-k2\"\n[agents.bare]\n[agents.9-lives]\nmax_queue = 9\n";
     let c = loaded(text, &[("PORTICO__AGENTS__BY_ENV__INSTRUCTIONS", "Be brief."), ("PORTICO__AGENTS__DEFAULT__MAX_QUEUE", "5")]);
-    let default = c.agents.get("default").unwrap();
+    let (default, named) = (&c.agents.default, &c.agents.named);
     assert_eq!((default.model.as_str(), default.max_steps, default.max_queue), ("auto", Some(3), 5));
-    assert_eq!(c.agents.get("bare"), Some(default));
-    assert_eq!(c.agents.get("support"), Some(&agents::Agent { model: "kimi-k2".into(), ..default.clone() }));
-    assert_eq!(c.agents.get("9-lives"), Some(&agents::Agent { max_queue: 9, ..default.clone() }));
-    assert_eq!(c.agents.get("by_env"), Some(&agents::Agent { instructions: Some("Be brief.".into()), ..default.clone() }));
-    assert_eq!(c.agents.get("nobody"), None);
+    assert_eq!(named.get("bare"), Some(default));
+    assert_eq!(named.get("support"), Some(&agents::Agent { model: "kimi-k2".into(), ..default.clone() }));
+    assert_eq!(named.get("9-lives"), Some(&agents::Agent { max_queue: 9, ..default.clone() }));
+    assert_eq!(named.get("by_env"), Some(&agents::Agent { instructions: Some("Be brief.".into()), ..default.clone() }));
+    assert_eq!(named.get("nobody"), None);
 }
 
 #[test]
@@ -128,7 +106,7 @@ fn a_key_is_taken_as_it_is() {
 
 #[test]
 fn a_secret_may_stand_in_a_file_of_its_own() {
-    let folder = Folder::new();
+    let folder = TestFolder::empty();
     let secret = folder.write("key", "sk-in-a-file\n");
     let config = folder
         .write("p.toml", &format!("[providers.x_file]\nbase_url = \"http://localhost:1/v1\"\n[providers.x]\napi_key_file = {secret:?}\n"));
@@ -157,7 +135,7 @@ fn the_usual_variables_are_read() {
 
 #[test]
 fn debug_shows_no_secret() {
-    let folder = Folder::new();
+    let folder = TestFolder::empty();
     let secret = folder.write("key", "hush-file");
     let config = folder.write("p.toml", &format!("[providers.a]\napi_key = \"hush-key\"\n[providers.b]\napi_key_file = {secret:?}\n"));
     let c = load(&config, &[("PORTICO__PROVIDERS__C__API_KEY", "hush-variable"), ("OPENAI_API_KEY", "hush-usual")]).unwrap();

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
+
+use super::digest::sha256;
 
 /// Compact JSON text. Always valid JSON; a JSON string when the model's text was not JSON.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,7 +32,10 @@ impl Args {
         &self.0
     }
 
-    /// The arguments as a JSON object, or why they are none.
+    /// The arguments as a JSON object.
+    ///
+    /// # Errors
+    /// Why they are none, in a sentence for the model.
     pub fn object(&self) -> Result<serde_json::Map<String, serde_json::Value>, String> {
         match serde_json::from_str(&self.0) {
             Ok(serde_json::Value::Object(map)) => Ok(map),
@@ -46,21 +50,8 @@ impl Args {
 
     /// Hex SHA-256 over the tool's name, a line feed and the exact argument bytes: what an approval is for.
     pub fn digest(&self, tool: &str) -> String {
-        let mut hash = Sha256::new();
-        hash.update(tool.as_bytes());
-        hash.update(b"\n");
-        hash.update(self.0.as_bytes());
-        hex(&hash.finalize())
+        sha256(format!("{tool}\n{}", self.0))
     }
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Removes whitespace outside strings; `text` must be valid JSON.

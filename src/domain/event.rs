@@ -121,11 +121,8 @@ impl AgentEvent {
 
     /// What the event does to the attempt that is open: the live text of a reader lives and ends with it.
     pub fn attempt(&self) -> AttemptEffect {
-        match self {
-            Self::Model(e) => e.attempt(),
-            Self::Turn(e) => e.attempt(),
-            Self::Session(_) | Self::Input(_) | Self::Tool(_) | Self::Pending(_) | Self::Unknown(_) => AttemptEffect::None,
-        }
+        let of_person = matches!(self, Self::Model(model::Model::Message(m)) if m.author.is_some());
+        AttemptEffect::of(self.kind(), of_person)
     }
 
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
@@ -155,4 +152,17 @@ pub enum AttemptEffect {
     None,
     Opens,
     Closes,
+}
+
+impl AttemptEffect {
+    /// By the record's type, so that one that is not parsed can be asked as well. `of_person`: it has an `author`, as a message of somebody
+    /// who took over has; the model's own has none.
+    pub fn of(kind: &str, of_person: bool) -> Self {
+        match kind {
+            "request" => Self::Opens,
+            "message" if of_person => Self::None,
+            "message" | "retry" | "done" => Self::Closes,
+            _ => Self::None,
+        }
+    }
 }

@@ -9,19 +9,22 @@ use uuid::Uuid;
 /// A position in a session's ledger: the first record is 1, and there is no hole.
 pub type Seq = u64;
 
+/// Makes an id; with a prefix it is one that we mint.
 macro_rules! id {
-    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+    ($(#[$doc:meta])* $name:ident $(, $prefix:literal)?) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(Arc<str>);
 
-        impl $name {
+        $(impl $name {
             /// A new id from a random or time-ordered UUID.
             pub fn from_uuid(uuid: Uuid) -> Self {
                 Self(format!(concat!($prefix, "{}"), uuid.simple()).into())
             }
+        })?
 
+        impl $name {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -75,13 +78,11 @@ id!(
 );
 id!(
     /// The id that the model's provider gave a tool call; minted by us where it gave none.
-    ToolCallId,
-    "call_"
+    ToolCallId
 );
 id!(
     /// Lower-case hex SHA-256 of a blob.
-    DigestId,
-    ""
+    DigestId
 );
 
 /// Where new ids come from; tests put a counter here.

@@ -28,6 +28,7 @@ pub struct Delta {
     pub kind: DeltaKind,
 }
 
+/// What a delta is a piece of; a tool call comes as its name only, its arguments stand in the `message`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeltaKind {
     Text(String),

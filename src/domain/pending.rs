@@ -36,18 +36,22 @@ impl Decision {
     }
 }
 
+/// One question to a person, with options, free text, or both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     pub id: String,
     pub text: String,
     #[serde(default)]
     pub options: Vec<Choice>,
+    /// More than one option may be selected.
     #[serde(default)]
     pub multiple: bool,
+    /// The answer may have words of its own.
     #[serde(default)]
     pub free_text: bool,
 }
 
+/// An option of a question; its label is what an answer selects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Choice {
     pub label: String,
@@ -55,6 +59,7 @@ pub struct Choice {
     pub description: Option<String>,
 }
 
+/// A person's answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The question's id.
@@ -101,6 +106,7 @@ pub struct Item {
     pub outcome: Option<Outcome>,
 }
 
+/// What is waited for, as it was asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ItemKind {
     Approval(ApprovalRequested),
@@ -186,6 +192,7 @@ pub struct ApprovalView {
     pub expires_at: Timestamp,
 }
 
+/// Questions as `hello` and the answer to their POST show them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuestionView {
     pub question_id: String,
@@ -201,6 +208,7 @@ pub struct QuestionView {
     pub expires_at: Timestamp,
 }
 
+/// A client call as `hello` and the answer to its POST show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientCallView {
     pub tool_call_id: ToolCallId,

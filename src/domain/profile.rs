@@ -29,20 +29,26 @@ pub struct Tone {
     pub tables: Option<&'static str>,
 }
 
+/// What can be done on a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Somebody sits there while the turn runs.
     pub attended: bool,
     /// Tools that act on the machine of whoever runs the gateway.
     pub local_tools: bool,
+    /// Text is shown while it is written.
     pub streams: bool,
     /// Somebody can be asked for permission.
     pub approvals: bool,
     /// Somebody can be asked questions.
     pub questions: bool,
+    /// Markdown is shown as what it means.
     pub markdown: bool,
+    /// So are its tables.
     pub tables: bool,
+    /// A message that was sent can be changed.
     pub edit: bool,
+    /// It can show that somebody writes.
     pub typing: bool,
     /// The longest message, in `unit`s; 0 is no limit.
     pub max_len: usize,

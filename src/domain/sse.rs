@@ -106,7 +106,10 @@ impl Parser {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole event, or `None` until more bytes come. After an error there is nothing more.
+    /// The next whole event, or `None` until more bytes come.
+    ///
+    /// # Errors
+    /// [`TooLong`], once; after it there is nothing more.
     #[expect(clippy::should_implement_trait, reason = "an event is lent from the parser, which `Iterator` cannot say")]
     pub fn next(&mut self) -> Option<Result<Event<'_>, TooLong>> {
         self.forget_lent();
@@ -124,6 +127,9 @@ impl Parser {
 
     /// At the end of the stream: the event that lacks its blank line, if there is one. A reconnecting client must not call this: the standard
     /// drops such an event, for it may be cut. A model's stream may lack the last blank line and be whole.
+    ///
+    /// # Errors
+    /// As [`Parser::next`].
     pub fn finish(&mut self) -> Option<Result<Event<'_>, TooLong>> {
         self.forget_lent();
         let (from, to) = (self.start, self.buffer.len());

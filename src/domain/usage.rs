@@ -7,10 +7,15 @@ use serde::{Deserialize, Serialize};
 /// Tokens, disjoint: their sum is what was billed. `input` leaves out what came from or went to a cache, `output` leaves out reasoning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
+    /// Of the request, neither read from nor written to a cache.
     pub input: u64,
+    /// Of the request, read from the provider's cache.
     pub cache_read: u64,
+    /// Of the request, written to the provider's cache.
     pub cache_write: u64,
+    /// Of the answer, tool calls included.
     pub output: u64,
+    /// Of the answer, thought and not said.
     pub reasoning: u64,
 }
 

@@ -22,6 +22,13 @@ pub enum View {
     Admin,
 }
 
+/// What a reader may do about the approval that a record asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum May {
+    Look,
+    Decide,
+}
+
 impl FromStr for View {
     type Err = String;
 
@@ -49,12 +56,12 @@ impl View {
 
     /// The record as this view shows it, or `None` where it does not show it.
     ///
-    /// `may_decide`: whoever may decide an approval sees what he decides, in every view.
-    pub fn project<'a>(self, kind: &str, record: &'a str, may_decide: bool) -> Option<Cow<'a, str>> {
+    /// Whoever may decide an approval sees what he decides, in every view.
+    pub fn project<'a>(self, kind: &str, record: &'a str, may: May) -> Option<Cow<'a, str>> {
         let rule = match self {
             View::Admin => Rule::All,
             View::Owner => owner(kind),
-            View::Chat => chat(kind, may_decide),
+            View::Chat => chat(kind, may),
         };
         match rule {
             Rule::All => Some(Cow::Borrowed(record)),
@@ -89,7 +96,7 @@ fn owner(kind: &str) -> Rule {
     }
 }
 
-fn chat(kind: &str, may_decide: bool) -> Rule {
+fn chat(kind: &str, may: May) -> Rule {
     match kind {
         "session_created" | "session_updated" => Rule::Only(&["channel", "title"]),
         "message_queued" => Rule::Only(&["message_id", "target", "mode", "text", "attachments"]),
@@ -98,7 +105,7 @@ fn chat(kind: &str, may_decide: bool) -> Rule {
         "tool_end" => Rule::Only(&["tool_call_id", "tool", "duration_ms"]),
         "tool_error" => Rule::Only(&["tool_call_id", "tool", "code"]),
         "tool_denied" => Rule::Only(&["tool_call_id", "tool"]),
-        "approval_requested" if may_decide => Rule::All,
+        "approval_requested" if may == May::Decide => Rule::All,
         "approval_requested" => Rule::Only(&["approval_id", "tool_call_id", "tool", "expires_at"]),
         "done" => Rule::Without(&["usage", "tokens_per_second", "cost_microusd", "detail"]),
         "message_removed" | "tool_approval" | "question_answered" | "client_call_result" => Rule::Without(&["by"]),
@@ -119,9 +126,10 @@ fn filter(record: &str, view: View, keep: impl Fn(&str) -> bool) -> String {
         out.push_str(if out.is_empty() { "{\"" } else { ",\"" });
         out.push_str(name);
         out.push_str("\":");
-        match is_message && name == "content" {
-            true => blocks(value.get(), view, &mut out),
-            false => out.push_str(value.get()),
+        if is_message && name == "content" {
+            blocks(value.get(), view, &mut out);
+        } else {
+            out.push_str(value.get());
         }
     }
     out.push('}');
@@ -177,33 +185,33 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::View;
+    use super::{May, View};
 
     const MESSAGE: &str = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","turn":1,"step":1,"type":"message","message_id":"m","content":[{"type":"reasoning","text":"secret","opaque":{"s":1}},{"type":"text","text":"hi"},{"type":"tool_call","id":"c","tool":"t","args":{"a":1.0}}],"finish":"stop","usage":{"input":1}}"#;
 
     #[test]
     fn a_hidden_block_keeps_its_place() {
-        let chat = View::Chat.project("message", MESSAGE, false).unwrap();
+        let chat = View::Chat.project("message", MESSAGE, May::Look).unwrap();
         assert!(chat.contains(r#""content":[{"type":"reasoning"},{"type":"text","text":"hi"},{"type":"tool_call","id":"c","tool":"t"}]"#));
         assert!(!chat.contains("usage") && !chat.contains("secret"));
-        let owner = View::Owner.project("message", MESSAGE, false).unwrap();
+        let owner = View::Owner.project("message", MESSAGE, May::Look).unwrap();
         assert!(owner.contains("secret") && owner.contains(r#""args":{"a":1.0}"#) && !owner.contains("opaque"));
-        assert_eq!(View::Admin.project("message", MESSAGE, false).unwrap(), MESSAGE);
+        assert_eq!(View::Admin.project("message", MESSAGE, May::Look).unwrap(), MESSAGE);
     }
 
     #[test]
     fn who_may_decide_sees_what_he_decides() {
         let asked = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","turn":1,"step":1,"type":"approval_requested","approval_id":"a","tool_call_id":"c","tool":"bash","args":{"command":"ls"},"digest":"d","reason":"r","decisions":["deny"],"expires_at":"2026-11-30T22:00:00.000Z"}"#;
-        assert!(View::Chat.project("approval_requested", asked, true).unwrap().contains("ls"));
-        let blind = View::Chat.project("approval_requested", asked, false).unwrap();
+        assert!(View::Chat.project("approval_requested", asked, May::Decide).unwrap().contains("ls"));
+        let blind = View::Chat.project("approval_requested", asked, May::Look).unwrap();
         assert!(!blind.contains("ls") && !blind.contains("digest") && blind.contains("expires_at"));
     }
 
     #[test]
     fn types_that_a_view_does_not_know_are_hidden() {
         let record = r#"{"seq":4,"at":"2026-11-30T21:00:00.000Z","type":"hologram"}"#;
-        assert!(View::Chat.project("hologram", record, true).is_none());
-        assert!(View::Owner.project("request", record, true).is_none());
-        assert!(View::Admin.project("hologram", record, false).is_some());
+        assert!(View::Chat.project("hologram", record, May::Decide).is_none());
+        assert!(View::Owner.project("request", record, May::Decide).is_none());
+        assert!(View::Admin.project("hologram", record, May::Look).is_some());
     }
 }

@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
 
-use crate::domain::args::hex;
+use crate::domain::digest::sha256;
 
 /// Nothing but this origin's own files, and nowhere but this origin to talk to.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -23,7 +22,7 @@ struct Asset {
 
 impl Asset {
     fn new(kind: &'static str, body: &'static [u8]) -> Self {
-        Self { kind, body, etag: format!("\"{}\"", &hex(&Sha256::digest(body))[..16]) }
+        Self { kind, body, etag: format!("\"{}\"", &sha256(body)[..16]) }
     }
 
     /// The file, or 304 where the browser has it.
@@ -36,10 +35,7 @@ impl Asset {
             (CONTENT_TYPE, self.kind.to_owned()),
             (CONTENT_SECURITY_POLICY, POLICY.to_owned()),
         ];
-        match known {
-            true => (StatusCode::NOT_MODIFIED, common).into_response(),
-            false => (common, self.body).into_response(),
-        }
+        if known { (StatusCode::NOT_MODIFIED, common).into_response() } else { (common, self.body).into_response() }
     }
 }
 

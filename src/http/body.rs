@@ -9,11 +9,10 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use tokio::time::timeout;
 
 use super::error::ApiError;
-use crate::domain::args::hex;
+use crate::domain::digest::sha256;
 
 /// The most bytes of a message, a session or a change of one.
 pub(super) const MESSAGE_CAP: usize = 64 * 1024;
@@ -23,14 +22,25 @@ pub(super) const DECISION_CAP: usize = 4 * 1024;
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Whether a request may come without a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    /// Nothing at all means `{}`.
+    Optional,
+}
+
 /// A body that was read whole, within its cap.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct JsonBody {
     bytes: Bytes,
 }
 
-/// Reads a JSON body of at most `cap` bytes. `optional`: nothing at all means `{}`.
-pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, optional: bool) -> Result<Read, ApiError> {
+/// Reads a JSON body of at most `cap` bytes. Not cancel-safe: what was read is lost, and so is the request.
+///
+/// # Errors
+/// 413 over the cap, 415 where it is not said to be JSON, 408 where it does not come in time, 400 where it ends early.
+pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need) -> Result<JsonBody, ApiError> {
     let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", format!("the body may have at most {cap} bytes"));
     let declared = headers.get("content-length").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
     if declared.is_some_and(|n| n > cap) {
@@ -40,20 +50,21 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, optional: 
         let detail = "the body must be JSON: send Content-Type: application/json";
         ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
     };
+    let optional = need == Need::Optional;
     let may_lack = optional && !headers.contains_key(CONTENT_TYPE);
     if !may_lack && !is_json(headers) {
         return Err(not_json());
     }
     let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time");
-    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| match is_too_long(&error) {
-        true => too_large(),
-        false => ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", "the body ended before it was whole"),
+    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| {
+        let early = "the body ended before it was whole";
+        if is_too_long(&error) { too_large() } else { ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", early) }
     })?;
     if may_lack && !bytes.is_empty() {
         return Err(not_json());
     }
     let bytes = if bytes.is_empty() && optional { Bytes::from_static(b"{}") } else { bytes };
-    Ok(Read { bytes })
+    Ok(JsonBody { bytes })
 }
 
 fn is_too_long(error: &axum::Error) -> bool {
@@ -66,7 +77,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || kind == "application/merge-patch+json"
 }
 
-impl Read {
+impl JsonBody {
     /// The body as `T`: 400 where it is not JSON, 422 with a pointer where it is not this JSON.
     pub(super) fn parse<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         // serde would take an array for a struct, by position
@@ -90,7 +101,7 @@ impl Read {
 
     /// Hex SHA-256: what makes a repeat of a key the same request.
     pub(super) fn hash(&self) -> String {
-        hex(&Sha256::digest(&self.bytes))
+        sha256(&self.bytes)
     }
 }
 

@@ -126,7 +126,7 @@ impl From<StoreError> for ApiError {
 
 /// Carries the error to [`render`], which knows the request's id.
 #[derive(Clone, Debug)]
-struct Pending(Arc<ApiError>);
+struct Carried(Arc<ApiError>);
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
@@ -137,7 +137,7 @@ impl IntoResponse for ApiError {
         if self.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        response.extensions_mut().insert(Pending(Arc::new(self)));
+        response.extensions_mut().insert(Carried(Arc::new(self)));
         response
     }
 }
@@ -146,7 +146,7 @@ impl IntoResponse for ApiError {
 pub(super) async fn render(request: Request, next: Next) -> Response {
     let id = request.headers().get(&REQUEST_ID).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
     let mut response = next.run(request).await;
-    let Some(Pending(problem)) = response.extensions_mut().remove::<Pending>() else { return response };
+    let Some(Carried(problem)) = response.extensions_mut().remove::<Carried>() else { return response };
     if problem.status.is_server_error() {
         error!(request = id, code = problem.code, cause = problem.cause, "{}", problem.detail);
     }

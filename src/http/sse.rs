@@ -4,6 +4,7 @@
 //! so a slow client holds nothing here. It ends by itself when the process drains.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::time::Duration;
 
 use async_stream::stream;
@@ -16,7 +17,7 @@ use futures_util::Stream;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::{Instant, interval_at};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 use tracing::warn;
 
 use super::Gateway;
@@ -158,7 +159,7 @@ pub(super) enum Next<T> {
 /// The clock of one stream: heartbeats, and the end when the process drains.
 pub(super) struct Beat {
     interval: tokio::time::Interval,
-    draining: CancellationToken,
+    draining: Pin<Box<WaitForCancellationFutureOwned>>,
     clock: std::sync::Arc<dyn Clock>,
 }
 
@@ -166,7 +167,7 @@ impl Beat {
     pub(super) fn new(gateway: &Gateway) -> Self {
         Self {
             interval: interval_at(Instant::now() + HEARTBEAT, HEARTBEAT),
-            draining: gateway.draining.clone(),
+            draining: Box::pin(gateway.draining.clone().cancelled_owned()),
             clock: gateway.sessions.settings().clock.clone(),
         }
     }
@@ -174,7 +175,7 @@ impl Beat {
     /// Waits for `work`, a heartbeat or the end. Cancel-safe where `work` is.
     pub(super) async fn beside<T>(&mut self, work: impl Future<Output = Result<T, StoreError>>) -> Next<T> {
         tokio::select! { biased;
-            () = self.draining.cancelled() => Next::Ended(ended(Closing::Draining)),
+            () = &mut self.draining => Next::Ended(ended(Closing::Draining)),
             got = work => match got {
                 Ok(got) => Next::Got(got),
                 Err(error) => {

@@ -9,6 +9,7 @@ use async_stream::stream;
 
 use super::table::Quirks;
 use super::{ModelEvent, ModelRequest, ModelStream, Provider, openai_chat};
+use crate::domain::digest::sha256;
 use crate::domain::message::ToolCall;
 use crate::domain::{Args, Block, Finish, ToolCallId, Usage};
 use script::Line;
@@ -99,10 +100,7 @@ fn pieces(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// The same for the same request, and another in each step of a conversation.
 fn call_id(body: &[u8], block: u32) -> ToolCallId {
-    use sha2::{Digest, Sha256};
-    let mut hash = crate::domain::args::hex(&Sha256::digest(body));
-    hash.truncate(12);
-    ToolCallId::from(format!("call_demo_{hash}_{block}"))
+    ToolCallId::from(format!("call_demo_{}_{block}", &sha256(body)[..12]))
 }
 
 /// Nobody bills for the demo; the counts are there to be looked at.

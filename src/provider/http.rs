@@ -40,7 +40,7 @@ pub fn client(connect_timeout: Duration, read_timeout: Duration) -> Result<reqwe
         .build()
 }
 
-/// Sends a request and gives its response if that is a success.
+/// Sends a request and gives its response if that is a success. Dropped, it gives the request up; the provider may have begun to answer.
 ///
 /// # Errors
 /// What connecting, the status and the body of an error answer mean.
@@ -55,7 +55,7 @@ pub async fn send(request: reqwest::RequestBuilder) -> Result<reqwest::Response,
     Err(classify::answer(status, &headers, &body, SystemTime::now()))
 }
 
-/// The whole body of a response, for servers that do not stream.
+/// The whole body of a response, for servers that do not stream. Not cancel-safe: what it has read is lost.
 ///
 /// # Errors
 /// When the transport fails, or the body is longer than `limit` bytes.

@@ -25,6 +25,7 @@ const READS_PER_BATCH: usize = 64;
 /// The longest answer of a server that does not stream, in bytes.
 const UNSTREAMED_LIMIT: usize = 16 * 1024 * 1024;
 
+/// What a server of this wire needs to be asked.
 #[derive(Clone, Debug)]
 pub struct OpenAiChatConfig {
     /// The table's id.
@@ -101,7 +102,7 @@ async fn read(response: &mut reqwest::Response, decoder: &mut Decoder, events: &
     match content_type(response) {
         "application/json" => {
             let body = http::whole_body(response, UNSTREAMED_LIMIT).await?;
-            return decoder.whole_into(&body, events);
+            return decoder.whole(&body, events);
         }
         "text/html" => return Err(no_api()),
         _ => {}
@@ -109,10 +110,10 @@ async fn read(response: &mut reqwest::Response, decoder: &mut Decoder, events: &
     let mut next = response.chunk().await;
     for reads_left in (0..READS_PER_BATCH).rev() {
         match next {
-            Ok(Some(bytes)) => decoder.push_into(&bytes, events)?,
-            Ok(None) => decoder.finish_into(events)?,
+            Ok(Some(bytes)) => decoder.push(&bytes, events)?,
+            Ok(None) => decoder.finish(events)?,
             // The answer was whole, and only the end of its stream got lost.
-            Err(_) if decoder.has_finish_reason() => decoder.finish_into(events)?,
+            Err(_) if decoder.has_finish_reason() => decoder.finish(events)?,
             Err(error) => return Err(http::transport(&error)),
         }
         if decoder.is_finished() || reads_left == 0 {

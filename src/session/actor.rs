@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 use tracing::{info, warn};
 
 use super::command::{Control, Input, SessionError};
@@ -46,7 +46,7 @@ pub(super) struct Actor {
     // what comes in
     control: mpsc::Receiver<Box<Control>>,
     input: mpsc::Receiver<Box<Input>>,
-    stop: CancellationToken,
+    stop: Pin<Box<WaitForCancellationFutureOwned>>,
     turn: Option<TurnStream>,
     port: Option<mpsc::Receiver<PortCall>>,
     // what it holds
@@ -144,8 +144,8 @@ impl Actor {
         Self {
             control: inboxes.control,
             input: inboxes.input,
-            // its own: a token that all actors wait on would be one lock for all of them, taken at each delta
-            stop: shared.stop.child_token(),
+            // made once: registering anew at each delta would be one lock for all actors
+            stop: Box::pin(shared.stop.clone().cancelled_owned()),
             turn: None,
             port: None,
             shared: shared.clone(),
@@ -163,7 +163,7 @@ impl Actor {
     }
 
     async fn run(mut self) -> Exit {
-        if let Err(error) = self.awake() {
+        if let Err(error) = self.wake_up() {
             return Exit::Failed(error);
         }
         loop {
@@ -184,7 +184,7 @@ impl Actor {
         let may_append = self.ledger.has_staged() && !self.ledger.writing();
         let deadline = self.deadline();
         tokio::select! { biased;
-            () = self.stop.cancelled(), if self.stopping.is_none() => self.on_stop(),
+            () = &mut self.stop, if self.stopping.is_none() => self.on_stop(),
             Some(control) = self.control.recv(), if !flush_due => return self.on_control(*control),
             appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(&appended?),
             Some(call) = recv(&mut self.port) => return self.on_port(call),
@@ -197,7 +197,7 @@ impl Actor {
     }
 
     /// The repair, and whatever waits to be done.
-    fn awake(&mut self) -> Result<(), LedgerError> {
+    fn wake_up(&mut self) -> Result<(), LedgerError> {
         let state = &self.ledger.state;
         let before = state.updated_at < self.shared.started_at;
         let graceful = before && self.shared.settings.store.stopped_gracefully();

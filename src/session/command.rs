@@ -26,7 +26,7 @@ pub enum SessionError {
     MetadataTooLarge,
     #[error("the gateway is stopping")]
     Stopping,
-    #[error("the session's inbox is full")]
+    #[error("more is asked of this session at once than it can take; ask again in a moment")]
     Busy,
     #[error("the ledger could not be written or read: {0}")]
     Unavailable(String),
@@ -44,7 +44,7 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 #[derive(Debug)]
 pub(super) enum Control {
     Cancel {
-        keep_queue: bool,
+        queue: Queue,
         by: String,
         reply: Reply<Cancelled>,
     },
@@ -65,6 +65,13 @@ pub(super) enum Control {
     },
     /// The session was deleted: drop everything.
     Quit,
+}
+
+/// What a cancel does with input that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    Keep,
+    Remove,
 }
 
 /// The second inbox.
@@ -167,8 +174,8 @@ pub enum Resolved {
     DigestMismatch,
     /// Too late: expired, cancelled.
     Gone(Box<Item>),
-    /// Not an answer to this kind of wait, or not one of those offered.
-    Invalid(String),
+    /// Not one of the decisions that are offered, or no answer to the questions. `pointer` is a JSON pointer into the body of the POST.
+    Invalid { pointer: String, detail: String },
     /// The session's memory does not have it; the index may.
     Unknown,
 }

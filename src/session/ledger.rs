@@ -14,7 +14,7 @@ use crate::domain::pending::Item;
 use crate::domain::record::Head;
 use crate::domain::state::FoldError;
 use crate::domain::{DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
-use crate::store::{Answer, Append, Appended, IntakeRow, Position, Store};
+use crate::store::{Append, Appended, IntakeRow, Position, Store, StoreFuture};
 
 /// What is staged must not wait longer for a turn that always has more: this many events, or this many bytes.
 const MOST_EVENTS: usize = 64;
@@ -46,7 +46,7 @@ struct Staged {
 }
 
 struct Inflight {
-    answer: Answer<Appended>,
+    answer: StoreFuture<Appended>,
     records: Vec<Arc<FeedRecord>>,
     overview: Arc<Overview>,
     releases: Vec<Release>,

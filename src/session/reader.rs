@@ -176,7 +176,7 @@ impl Reader {
         }
     }
 
-    /// The next durable record as this reader sees it. It is there already.
+    /// The next durable record as this reader sees it; empty where it does not. It is there already. Cancel-safe.
     ///
     /// # Errors
     /// When the store cannot be read.

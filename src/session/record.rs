@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde::Deserialize;
 
 use crate::domain::event::AttemptEffect;
+use crate::domain::view::May;
 use crate::domain::{MessageId, Record, Seq, View};
 use crate::store::StoredRecord;
 
@@ -43,11 +44,7 @@ impl FeedRecord {
             author: Option<String>,
         }
         let place: Place = serde_json::from_str(&stored.json)?;
-        let effect = match (&*stored.kind, place.author) {
-            ("request", _) => AttemptEffect::Opens,
-            ("retry" | "done", _) | ("message", None) => AttemptEffect::Closes,
-            _ => AttemptEffect::None,
-        };
+        let effect = AttemptEffect::of(&stored.kind, place.author.is_some());
         Ok(Self { seq: stored.seq, kind: stored.kind.into(), turn: place.turn, effect, json: stored.json, views: Default::default() })
     }
 
@@ -58,9 +55,9 @@ impl FeedRecord {
             return Some(self.json.clone());
         }
         if &*self.kind == "approval_requested" && self.tool().is_some_and(|tool| may_decide(&tool)) {
-            return project(true);
+            return project(May::Decide);
         }
-        self.views[view.index()].get_or_init(|| project(false)).clone()
+        self.views[view.index()].get_or_init(|| project(May::Look)).clone()
     }
 
     /// Whether this record queues, claims or removes that message.

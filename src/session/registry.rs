@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, Resolution, Resolved, SessionError, SessionPatch};
+use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Reply, Resolution, Resolved, SessionError, SessionPatch};
 use super::feed::Closing;
 use super::setup::Settings;
 use crate::domain::event::session::SessionCreated;
@@ -24,7 +24,7 @@ mod entry;
 mod schedule;
 
 pub use entry::{Entry, Lease};
-use entry::{Message, Release};
+use entry::{Forget, Message};
 
 /// Ledgers that are folded at once.
 const LOADING: usize = 32;
@@ -72,6 +72,7 @@ impl Sessions {
         }
     }
 
+    /// The parts and numbers that this process was put together with; they never change.
     pub fn settings(&self) -> &Settings {
         &self.shared.settings
     }
@@ -100,13 +101,14 @@ impl Sessions {
     }
 
     /// Stops: no new input, running turns get their drain time, everything staged is flushed. Returns when the last actor has ended.
+    /// Cancel-safe: the stop goes on, and another call waits for it again.
     pub async fn stop(&self) {
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
     }
 
-    /// The session, with its feed loaded.
+    /// The session, with its feed loaded. Cancel-safe: it only reads.
     ///
     /// # Errors
     /// `NotFound`, also after its deletion; `Unavailable`.
@@ -120,7 +122,7 @@ impl Sessions {
         Ok(lease)
     }
 
-    /// The session, ready for readers: an attempt that was open before a restart is void first.
+    /// The session, ready for readers: an attempt that was open before a restart is void first. Cancel-safe: a repair that it began goes on.
     ///
     /// # Errors
     /// As [`Sessions::open`].
@@ -145,7 +147,7 @@ impl Sessions {
         }
     }
 
-    /// Makes a session with that id.
+    /// Makes a session with that id. Cancel-safe: one that is dropped is made or not, and the same id or key tells which.
     ///
     /// # Errors
     /// `Exists` where there is one; `Stopping`, `Busy`, `Unavailable`.
@@ -186,12 +188,12 @@ impl Sessions {
         }))
     }
 
-    /// Cancels the running turn, and the queue unless it is to be kept.
+    /// Cancels the running turn and, with [`Queue::Remove`], takes away the input that waits. Answered when the turn's end is on disk.
     ///
     /// # Errors
     /// `NotFound`, `Busy`, `Unavailable`.
-    pub async fn cancel(&self, session: &Lease, keep_queue: bool, by: String) -> Result<Cancelled, SessionError> {
-        self.control(session, |reply| Control::Cancel { keep_queue, by, reply }).await
+    pub async fn cancel(&self, session: &Lease, queue: Queue, by: String) -> Result<Cancelled, SessionError> {
+        self.control(session, |reply| Control::Cancel { queue, by, reply }).await
     }
 
     /// Takes back a message that no turn has claimed.
@@ -257,7 +259,7 @@ impl Shared {
     fn lease(self: &Arc<Self>, id: &SessionId) -> Lease {
         let new = || Arc::new(Entry::new(id.clone(), self));
         let entry = self.entries.entry(id.clone()).or_insert_with(new).value().clone();
-        Lease { entry, _release: Release { id: id.clone(), shared: self.clone() } }
+        Lease { entry, _forget: Forget { id: id.clone(), shared: self.clone() } }
     }
 
     async fn delete(self: &Arc<Self>, id: &SessionId) -> Result<(), SessionError> {

@@ -10,7 +10,9 @@ use tokio::sync::{oneshot, watch};
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
-use crate::store::{Answer, Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoredRecord};
+use crate::store::{
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+};
 
 use disk::Disk;
 
@@ -133,7 +135,7 @@ impl MemoryStore {
         }
     }
 
-    fn on_disk<T: Send + 'static>(&self, work: impl FnOnce(&mut Disk) -> T) -> Answer<T> {
+    fn on_disk<T: Send + 'static>(&self, work: impl FnOnce(&mut Disk) -> T) -> StoreFuture<T> {
         ready(self.open().map(|mut state| work(&mut state.disk)))
     }
 }
@@ -163,7 +165,7 @@ impl State {
 }
 
 impl Store for MemoryStore {
-    fn append(&self, append: Append) -> Answer<Appended> {
+    fn append(&self, append: Append) -> StoreFuture<Appended> {
         let mut state = match append.check().and_then(|()| self.open()) {
             Ok(state) => state,
             Err(error) => return ready(Err(error)),
@@ -175,59 +177,59 @@ impl Store for MemoryStore {
         Box::pin(async { answer.await.unwrap_or_else(|_| Err(StoreError("the process has crashed".into()))) })
     }
 
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> Answer<Vec<StoredRecord>> {
+    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>> {
         self.on_disk(|disk| disk.read(session, after, limit))
     }
 
-    fn transcript(&self, session: &SessionId, after: Seq) -> Answer<(Vec<StoredRecord>, Seq)> {
-        self.on_disk(|disk| disk.transcript(session, after))
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
+        self.on_disk(|disk| disk.transcript(session))
     }
 
-    fn load(&self, session: &SessionId) -> Answer<Option<Loaded>> {
+    fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {
         self.on_disk(|disk| disk.load(session))
     }
 
-    fn overview(&self, session: &SessionId) -> Answer<Option<Overview>> {
+    fn overview(&self, session: &SessionId) -> StoreFuture<Option<Overview>> {
         self.on_disk(|disk| disk.overview(session))
     }
 
-    fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>> {
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>> {
         self.on_disk(|disk| disk.sessions(&filter))
     }
 
-    fn approvals(&self, filter: ApprovalFilter) -> Answer<Vec<(SessionId, Item)>> {
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>> {
         self.on_disk(|disk| disk.approvals(&filter))
     }
 
-    fn item(&self, session: &SessionId, id: &str) -> Answer<Option<Item>> {
+    fn item(&self, session: &SessionId, id: &str) -> StoreFuture<Option<Item>> {
         self.on_disk(|disk| disk.item(session, id))
     }
 
-    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> Answer<Option<IntakeRow>> {
+    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> StoreFuture<Option<IntakeRow>> {
         self.on_disk(|disk| disk.intake((tenant, scope, external_id)))
     }
 
-    fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>> {
+    fn blob(&self, session: &SessionId, id: &DigestId) -> StoreFuture<Option<Vec<u8>>> {
         self.on_disk(|disk| disk.blob(session, id))
     }
 
-    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()> {
+    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> StoreFuture<()> {
         self.on_disk(|disk| disk.save_snapshot(session, snapshot))
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)> {
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<(Vec<SessionId>, Option<Timestamp>)> {
         self.on_disk(|disk| disk.due(now, limit))
     }
 
-    fn mark_deleted(&self, session: &SessionId) -> Answer<bool> {
+    fn mark_deleted(&self, session: &SessionId) -> StoreFuture<bool> {
         self.on_disk(|disk| disk.mark_deleted(session))
     }
 
-    fn erase(&self, session: &SessionId) -> Answer<()> {
+    fn erase(&self, session: &SessionId) -> StoreFuture<()> {
         self.on_disk(|disk| disk.erase(session))
     }
 
-    fn marked(&self) -> Answer<Vec<SessionId>> {
+    fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.on_disk(|disk| disk.marked())
     }
 
@@ -240,7 +242,7 @@ impl Store for MemoryStore {
         self.stopped_gracefully
     }
 
-    fn close(&self) -> Answer<()> {
+    fn close(&self) -> StoreFuture<()> {
         let closed = self.open().map(|mut state| {
             state.commit_held(usize::MAX);
             state.closed = true;
@@ -250,6 +252,6 @@ impl Store for MemoryStore {
     }
 }
 
-fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> Answer<T> {
+fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> StoreFuture<T> {
     Box::pin(std::future::ready(answer))
 }

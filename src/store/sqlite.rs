@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
-use crate::store::{Answer, Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoredRecord};
+use crate::store::{
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+};
 
 use folder::Folder;
 use readers::Readers;
@@ -29,13 +31,13 @@ mod writer;
 /// Why a store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("another process has the store in {}; one folder is one process's", path.display())]
+    #[error("another process has the store in {}: stop it, or set store.path to another folder", path.display())]
     InUse { path: PathBuf },
-    #[error("{} has schema version {found}, and this build knows versions up to {known}: a newer build wrote it", path.display())]
+    #[error("{} has schema version {found}, and this build knows versions up to {known}: a newer build wrote it; use that build", path.display())]
     Newer { path: PathBuf, found: usize, known: usize },
     #[error("the folder {} cannot be used: {source}", path.display())]
     Folder { path: PathBuf, source: io::Error },
-    #[error("the store needs write-ahead logging, and the file system gave {mode:?} (a network file system?)")]
+    #[error("the store needs write-ahead logging, and the file system gave {mode:?}: put store.path on a local disk")]
     NoWal { mode: String },
     #[error("the store has lost its secret; restore it from a backup")]
     NoSecret,
@@ -74,73 +76,73 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn append(&self, append: Append) -> Answer<Appended> {
+    fn append(&self, append: Append) -> StoreFuture<Appended> {
         match Prepared::new(append) {
             Ok(prepared) => self.writer.ask(|asked| Command::Append(Box::new(prepared), asked)),
             Err(error) => ready(Err(error)),
         }
     }
 
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> Answer<Vec<StoredRecord>> {
+    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>> {
         let session = session.clone();
         self.readers.run(move |db| read::records(db, &session, after, limit))
     }
 
-    fn transcript(&self, session: &SessionId, after: Seq) -> Answer<(Vec<StoredRecord>, Seq)> {
+    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
         let session = session.clone();
-        self.readers.run(move |db| read::transcript(db, &session, after))
+        self.readers.run(move |db| read::transcript(db, &session))
     }
 
-    fn load(&self, session: &SessionId) -> Answer<Option<Loaded>> {
+    fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {
         let session = session.clone();
         self.readers.run(move |db| read::load(db, &session))
     }
 
-    fn overview(&self, session: &SessionId) -> Answer<Option<Overview>> {
+    fn overview(&self, session: &SessionId) -> StoreFuture<Option<Overview>> {
         let session = session.clone();
         self.readers.run(move |db| read::overview(db, &session))
     }
 
-    fn sessions(&self, filter: SessionFilter) -> Answer<Vec<Overview>> {
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>> {
         self.readers.run(move |db| read::sessions(db, &filter))
     }
 
-    fn approvals(&self, filter: ApprovalFilter) -> Answer<Vec<(SessionId, Item)>> {
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>> {
         self.readers.run(move |db| read::approvals(db, &filter))
     }
 
-    fn item(&self, session: &SessionId, id: &str) -> Answer<Option<Item>> {
+    fn item(&self, session: &SessionId, id: &str) -> StoreFuture<Option<Item>> {
         let (session, id) = (session.clone(), id.to_owned());
         self.readers.run(move |db| read::item(db, &session, &id))
     }
 
-    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> Answer<Option<IntakeRow>> {
+    fn intake(&self, tenant: &str, scope: &str, external_id: &str) -> StoreFuture<Option<IntakeRow>> {
         let (tenant, scope, external_id) = (tenant.to_owned(), scope.to_owned(), external_id.to_owned());
         self.readers.run(move |db| Ok(read::intake(db, &tenant, &scope, &external_id)?))
     }
 
-    fn blob(&self, session: &SessionId, id: &DigestId) -> Answer<Option<Vec<u8>>> {
+    fn blob(&self, session: &SessionId, id: &DigestId) -> StoreFuture<Option<Vec<u8>>> {
         let (session, id) = (session.clone(), id.clone());
         self.readers.run(move |db| read::blob(db, &session, &id))
     }
 
-    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> Answer<()> {
+    fn save_snapshot(&self, session: &SessionId, snapshot: Snapshot) -> StoreFuture<()> {
         self.writer.ask(|asked| Command::SaveSnapshot(session.clone(), snapshot, asked))
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<(Vec<SessionId>, Option<Timestamp>)> {
+    fn due(&self, now: Timestamp, limit: usize) -> StoreFuture<(Vec<SessionId>, Option<Timestamp>)> {
         self.readers.run(move |db| read::due(db, now, limit))
     }
 
-    fn mark_deleted(&self, session: &SessionId) -> Answer<bool> {
+    fn mark_deleted(&self, session: &SessionId) -> StoreFuture<bool> {
         self.writer.ask(|asked| Command::MarkDeleted(session.clone(), asked))
     }
 
-    fn erase(&self, session: &SessionId) -> Answer<()> {
+    fn erase(&self, session: &SessionId) -> StoreFuture<()> {
         self.writer.ask(|asked| Command::Erase(session.clone(), asked))
     }
 
-    fn marked(&self) -> Answer<Vec<SessionId>> {
+    fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.readers.run(|db| read::marked(db))
     }
 
@@ -152,7 +154,7 @@ impl Store for SqliteStore {
         self.stopped_gracefully
     }
 
-    fn close(&self) -> Answer<()> {
+    fn close(&self) -> StoreFuture<()> {
         self.readers.close();
         self.writer.ask(Command::Close)
     }
@@ -162,7 +164,7 @@ fn closed() -> StoreError {
     StoreError("it is closed".into())
 }
 
-fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> Answer<T> {
+fn ready<T: Send + 'static>(answer: Result<T, StoreError>) -> StoreFuture<T> {
     Box::pin(std::future::ready(answer))
 }
 

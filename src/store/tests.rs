@@ -1,11 +1,9 @@
 //! The port's contract: each test runs on every engine.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use super::Store;
 use super::memory::MemoryStore;
 use super::sqlite::SqliteStore;
+use crate::test_folder::TestFolder;
 
 mod append;
 mod deletion;
@@ -45,7 +43,7 @@ pub(super) struct Sqlite {
 
 impl Engine for Sqlite {
     fn start() -> Self {
-        let folder = TestFolder::new();
+        let folder = TestFolder::absent();
         Self { store: SqliteStore::open(folder.path()).unwrap(), folder }
     }
 
@@ -74,27 +72,5 @@ impl Engine for Memory {
 
     fn restart(self) -> Self {
         Self(self.0.reopen())
-    }
-}
-
-/// A path in the system's folder for such things, removed with the value. The folder is not made.
-#[derive(Debug)]
-pub(super) struct TestFolder(PathBuf);
-
-impl TestFolder {
-    pub(super) fn new() -> Self {
-        static NEXT: AtomicUsize = AtomicUsize::new(0);
-        let name = format!("portico-store-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Self(std::env::temp_dir().join(name))
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for TestFolder {
-    fn drop(&mut self) {
-        _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -36,11 +36,12 @@ const SECRET_WORDS: [&str; 4] = ["KEY", "SECRET", "TOKEN", "PASSWORD"];
 /// The gateway's own settings, some of them secret under any name.
 const OWN_PREFIX: &str = "PORTICO_";
 
+/// Limits of commands, and where they run.
 #[derive(Clone, Debug)]
 pub struct BashConfig {
-    /// For a command that does not say.
+    /// For a command that does not say; 2 minutes unless the operator says otherwise.
     pub timeout: Duration,
-    /// The most that a command may ask for.
+    /// The most that a command may ask for; 10 minutes unless the operator says otherwise.
     pub max_timeout: Duration,
     /// Where commands run; the process's own directory when `None`.
     pub directory: Option<PathBuf>,

@@ -3,11 +3,10 @@
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
-use sha2::{Digest, Sha256};
 
 use super::{Tool, ToolContext, ToolFailure, ToolOutput, parse};
 use crate::domain::Args;
-use crate::domain::args::hex;
+use crate::domain::digest::sha256;
 use crate::domain::event::input::Trust;
 use crate::domain::event::tool::codes;
 use crate::domain::toolset::{Policy, ToolSpec};
@@ -144,7 +143,7 @@ fn find(query: &str) -> String {
 
 /// The same call always has the same number, so that a repeated run is seen to be the same.
 fn confirm(Booking { item, when }: &Booking) -> String {
-    let digest = hex(&Sha256::digest(format!("{item}\n{when}")));
+    let digest = sha256(format!("{item}\n{when}"));
     let number = digest[..8].to_uppercase();
     format!(
         "Demo confirmation DEMO-{number} for {item}, {when}. This is a demonstration: nothing was really booked, nobody was charged or told."

@@ -49,12 +49,18 @@ async fn a_wrong_field_is_pointed_at() {
         (&messages, json!({"text": "a", "model": 7}), "/model"),
         ("/v1/sessions", json!({"title": []}), "/title"),
         ("/v1/sessions", json!({"metadata": "x"}), "/metadata"),
+        ("/v1/sessions", json!({"channel": "fax"}), "/channel"),
+        ("/v1/sessions", json!({"agent": "nobody"}), "/agent"),
     ] {
         let problem = gateway.post(path, &body).await.problem(422, "invalid_request");
         let pointers: Vec<&str> = list(&problem, "/errors").iter().map(|e| text(e, "/pointer")).collect();
         // a missing field may be named, or the object that lacks it
         assert!(pointers.contains(&pointer) || (body == json!({}) && pointers.contains(&"")), "{body}: {problem}");
         assert!(list(&problem, "/errors").iter().all(|e| !text(e, "/detail").is_empty()), "{problem}");
+    }
+    for (body, names) in [(json!({"channel": "fax"}), "cli, web, api"), (json!({"agent": "nobody"}), "default")] {
+        let problem = gateway.post("/v1/sessions", &body).await.problem(422, "invalid_request");
+        assert!(text(&problem, "/detail").ends_with(&format!("there are: {names}")), "{problem}");
     }
     for body in ["[]", "7", "null", "\"text\""] {
         gateway.send("POST", &messages, &[], Some(body.as_bytes())).await.problem(422, "invalid_request");

@@ -54,10 +54,7 @@ async fn a_post_can_stream_its_own_turn() {
 async fn a_post_streams_from_the_drain_that_claims_it() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
-    let id = gateway.session().await;
-    provider.push(Reply::stream().gate("hold").say("first").stop());
-    gateway.say(&id, "go").await;
-    provider.reached("hold").await;
+    let id = gateway.held_session(&provider).await;
     let body = json!({"text": "and this", "mode": "steer"}).to_string();
     let mut sse = Sse::request(&gateway, "POST", &path(&id), &[], Some(body.as_bytes())).await;
     let mut frames = sse.until_kind("message_queued").await;

@@ -2,26 +2,17 @@
 
 use serde_json::json;
 
-use crate::harness::{Gateway, Provider, Reply, Settings, Sse, http, of_kind, text, the};
+use crate::harness::{Gateway, Provider, Settings, Sse, http, of_kind, text, the};
 
 fn path(session: &str) -> String {
     format!("/v1/sessions/{session}/messages")
-}
-
-/// A session whose first turn stands at the gate `hold`.
-async fn held(provider: &Provider, gateway: &Gateway) -> String {
-    let id = gateway.session().await;
-    provider.push(Reply::stream().gate("hold").say("first").stop());
-    gateway.say(&id, "first").await;
-    provider.reached("hold").await;
-    id
 }
 
 #[tokio::test]
 async fn what_no_turn_has_claimed_can_be_taken_back() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
-    let id = held(&provider, &gateway).await;
+    let id = gateway.held_session(&provider).await;
     let waiting = gateway.say_with(&id, &json!({"text": "wait", "mode": "followup"})).await;
     let records = gateway.records(&id).await;
     let claimed = text(&records[1], "/message_id").to_owned();
@@ -41,7 +32,7 @@ async fn what_no_turn_has_claimed_can_be_taken_back() {
 async fn who_waits_for_a_message_that_is_removed_hears_so() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
-    let id = held(&provider, &gateway).await;
+    let id = gateway.held_session(&provider).await;
     let body = json!({"text": "streamed", "mode": "followup"}).to_string();
     let mut sse = Sse::request(&gateway, "POST", &path(&id), &[], Some(body.as_bytes())).await;
     let streamed = text(&sse.event("message_queued").await, "/message_id").to_owned();
@@ -67,7 +58,7 @@ async fn who_waits_for_a_message_that_is_removed_hears_so() {
 async fn a_full_queue_is_refused_and_loses_nothing_it_took() {
     let provider = Provider::start().await;
     let gateway = Gateway::with(&provider, Settings { agent: "max_queue = 3", ..Settings::default() }).await;
-    let id = held(&provider, &gateway).await;
+    let id = gateway.held_session(&provider).await;
     let mut taken = 0;
     let refused = loop {
         let body = json!({"text": format!("number {taken}"), "mode": "followup"});
@@ -84,7 +75,7 @@ async fn a_full_queue_is_refused_and_loses_nothing_it_took() {
     provider.open("hold");
     let records = gateway.audited(&id).await;
     let asked: Vec<String> = provider.requests().iter().map(crate::harness::provider::last_user).collect();
-    assert_eq!(asked, ["first", "number 0", "number 1", "number 2"], "in their order, each in a turn of its own");
+    assert_eq!(asked, ["go", "number 0", "number 1", "number 2"], "in their order, each in a turn of its own");
     assert_eq!(of_kind(&records, "done").len(), 4);
     gateway.post(&path(&id), &json!({"text": "room again"})).await.expect(202);
     gateway.audited(&id).await;

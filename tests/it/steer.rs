@@ -54,10 +54,7 @@ async fn a_steer_is_read_between_a_tool_and_the_next_request() {
 async fn a_followup_waits_for_its_own_turn() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
-    let id = gateway.session().await;
-    provider.push(Reply::stream().gate("hold").say("first").stop());
-    gateway.say(&id, "go").await;
-    provider.reached("hold").await;
+    let id = gateway.held_session(&provider).await;
     // the default of the channel `api`
     let next = gateway.say(&id, "next").await;
     let records = gateway.records(&id).await;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::script::{Ids, Script, TestClock, TestTool, within};
-use crate::agent::port::{Proposal, StepInput, TurnPort, Verdict};
+use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
 use crate::agent::{Begin, Blob, End, Limits, ModelChoice, Output, Turn, run};
 use crate::domain::event::model::Parameters;
 use crate::domain::profile::{Capabilities, ChannelProfile, LengthUnit, Tone};
@@ -30,11 +30,11 @@ pub(super) struct FakePort {
 }
 
 impl TurnPort for FakePort {
-    fn begin_step(&self, goes_on: bool) -> BoxFuture<'_, Option<StepInput>> {
+    fn begin_step(&self, further: Further) -> BoxFuture<'_, Option<StepInput>> {
         let mut steers = self.steers.lock().unwrap();
         let steered = *steers > 0;
         *steers = steers.saturating_sub(1);
-        let input = (goes_on || steered).then(|| input("go on"));
+        let input = (further == Further::Always || steered).then(|| input("go on"));
         async move { input }.boxed()
     }
 

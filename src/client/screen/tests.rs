@@ -63,7 +63,7 @@ fn streaming_text_takes_the_place_of_an_empty_prompt() {
     d.screen.set_busy(true);
     d.draws("");
     d.screen.text(Voice::Answer, "Hel");
-    d.screen.text(Voice::Answer, "lo");
+    d.screen.text(Voice::Answer, "lo you");
     assert_eq!(d.written(), format!("{ERASE}Hello"));
 }
 
@@ -71,7 +71,7 @@ fn streaming_text_takes_the_place_of_an_empty_prompt() {
 fn the_first_key_gets_a_line_of_its_own() {
     let mut d = desk();
     d.screen.set_busy(true);
-    d.screen.text(Voice::Answer, "Hello");
+    d.screen.text(Voice::Answer, "Hello ");
     d.written();
     d.draws_now("x");
     assert_eq!(d.written(), "\n");
@@ -111,7 +111,7 @@ fn nothing_is_written_while_the_editor_draws() {
     d.screen.set_busy(true);
     d.draws_now("");
     d.shared.lock().drawn_at = Instant::now() + DRAWING;
-    d.screen.text(Voice::Answer, "Hello");
+    d.screen.text(Voice::Answer, "Hello ");
     assert_eq!((d.written().as_str(), d.screen.is_holding()), ("", true));
     d.draws("");
     d.screen.flush();
@@ -122,7 +122,7 @@ fn nothing_is_written_while_the_editor_draws() {
 fn the_prompt_comes_back_when_the_turn_is_over() {
     let mut d = desk();
     d.screen.set_busy(true);
-    d.screen.text(Voice::Answer, "Hello");
+    d.screen.text(Voice::Answer, "Hello ");
     d.screen.set_busy(false);
     d.screen.end_line();
     d.screen.line(Tone::Note, "— 1.0 s");

@@ -39,6 +39,8 @@ pub(crate) enum Trouble {
     Problem(u16, &'static str),
     /// Taken, but the answer is cut.
     LostAnswer,
+    /// Taken, and never answered.
+    NoAnswer,
 }
 
 pub(crate) struct Fake {
@@ -151,6 +153,11 @@ impl Fake {
         self.change(|ledger| ledger.trouble.push_back((suffix, trouble)));
     }
 
+    /// Leaves the next call to such a path without an answer.
+    pub(crate) fn hold(&self, suffix: &'static str) {
+        self.trouble(suffix, Trouble::NoAnswer);
+    }
+
     fn change(&self, change: impl FnOnce(&mut Ledger)) {
         self.ledger.change(change);
     }
@@ -236,16 +243,19 @@ fn closes(event: &str) -> bool {
 /// Every call that is answered at once. The test hears of it when its effect stands in the ledger.
 async fn simple(State(gateway): State<Shared>, method: Method, uri: axum::http::Uri, headers: HeaderMap, body: String) -> Response {
     let call = Call { path: uri.path().to_owned(), headers, body: serde_json::from_str(&body).unwrap_or_default() };
-    let response = answer(&gateway, &method, &call);
+    let trouble = gateway.change(|ledger| take_trouble(ledger, &call.path));
+    let response = answer(&gateway, &method, &call, trouble.as_ref());
     let _ = gateway.calls.send(call);
+    if let Some(Trouble::NoAnswer) = trouble {
+        std::future::pending::<()>().await;
+    }
     response
 }
 
-fn answer(gateway: &Gateway, method: &Method, call: &Call) -> Response {
+fn answer(gateway: &Gateway, method: &Method, call: &Call, trouble: Option<&Trouble>) -> Response {
     let Call { path, headers, body } = call;
-    let trouble = gateway.change(|ledger| take_trouble(ledger, path));
     if let Some(Trouble::Problem(status, code)) = trouble {
-        return problem(status, code);
+        return problem(*status, code);
     }
     let is_key = headers.get("authorization").is_some_and(|v| v == "Bearer pl_test");
     if *method == Method::POST && !is_key {

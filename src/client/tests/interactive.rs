@@ -51,14 +51,14 @@ async fn text_streams_and_is_not_repeated() {
     p.line("hi", None).await;
     p.fake.call("/messages").await;
     p.fake.turn();
-    p.fake.text("m1", "Hel");
-    p.screen.shows("Hel").await;
-    p.fake.message("m1", "Hello");
-    p.fake.done("completed", "Hello");
+    p.fake.text("m1", "Hello wor");
+    p.screen.shows("Hello").await;
+    p.fake.message("m1", "Hello world");
+    p.fake.done("completed", "Hello world");
     p.screen.shows("— 0.0 s").await;
     let (exit, screen) = p.leave().await;
     assert_eq!(exit, Exit::Done);
-    assert_eq!(screen.matches("Hel").count(), 1, "{screen}");
+    assert_eq!(screen.matches("Hello world\n").count(), 1, "{screen}");
     assert!(!screen.contains("from another client"), "{screen}");
 }
 
@@ -149,7 +149,7 @@ async fn an_interrupt_stops_the_turn_and_nothing_else() {
     p.screen.shows("Ctrl-C once more").await;
     p.fake.turn();
     p.fake.text("m1", "Once upon");
-    p.screen.shows("Once upon").await;
+    p.screen.shows("Once").await;
     p.keys.send(Typed::Interrupt { had_text: false }).await.unwrap();
     p.fake.call("/cancel").await;
     p.fake.record(
@@ -160,8 +160,44 @@ async fn an_interrupt_stops_the_turn_and_nothing_else() {
         "done",
         json!({"reason": "aborted", "cause": "user", "answer": "", "message_ids": [], "tool_calls": [], "steps": 1, "total_time_ms": 1}),
     );
-    p.screen.shows("— aborted").await;
-    assert_eq!(p.leave().await.0, Exit::Done);
+    p.screen.shows("— stopped after 0.0 s").await;
+    let (exit, screen) = p.leave().await;
+    assert_eq!(exit, Exit::Done);
+    assert_eq!(screen.matches("stop").count(), 1, "one word once: {screen}");
+}
+
+#[tokio::test]
+async fn a_stop_that_takes_its_time_is_said_once_and_holds_nothing_up() {
+    let mut p = sit_down().await;
+    p.fake.hold("/cancel");
+    p.fake.turn();
+    p.fake.record("tool_start", json!({"tool_call_id": "c", "tool": "bash", "args": {}}));
+    p.screen.shows("· bash").await;
+    for _ in 0..3 {
+        p.keys.send(Typed::Interrupt { had_text: false }).await.unwrap();
+    }
+    p.fake.call("/cancel").await;
+    p.screen.shows("stopping; what runs is being ended").await;
+    p.line("next", None).await;
+    assert_eq!(p.fake.call("/messages").await.body, json!({"text": "next"}));
+    let (_, screen) = p.leave().await;
+    assert_eq!(screen.matches("stopping").count(), 1, "{screen}");
+    assert!(!screen.contains("may not have arrived") && !screen.contains("without you"), "{screen}");
+}
+
+#[tokio::test]
+async fn after_a_cut_in_the_middle_of_an_answer_it_goes_on_with_a_whole_word() {
+    let mut p = sit_down().await;
+    p.fake.call("/events").await;
+    p.fake.turn();
+    p.fake.text("m1", "you are char");
+    p.screen.shows("you are").await;
+    p.fake.cut("event: closing\ndata: {\"reason\":\"draining\",\"retry_after_ms\":1}\n\n");
+    p.fake.call("/events").await;
+    p.screen.shows("connected again").await;
+    p.fake.text("m1", "ged or told");
+    p.fake.message("m1", "you are charged or told");
+    p.screen.shows("you are\nthe gateway is restarting; reconnecting\nconnected again\n… charged or told\n").await;
 }
 
 #[tokio::test]
@@ -183,7 +219,7 @@ async fn what_another_client_posts_is_shown_as_such() {
     let p = sit_down().await;
     p.screen.shows("session ses_1").await;
     p.fake.turn();
-    p.fake.text("m1", "x");
+    p.fake.text("m1", "x y");
     p.screen.shows("x").await;
     p.fake.record("message_queued", json!({"message_id": "u9", "text": "me too", "author": "ada"}));
     p.screen.shows("» ada from another client: me too").await;
@@ -193,12 +229,12 @@ async fn what_another_client_posts_is_shown_as_such() {
 async fn withdrawn_text_is_said() {
     let p = sit_down().await;
     p.fake.turn();
-    p.fake.text("m1", "Wrong");
+    p.fake.text("m1", "Wrong wa");
     p.screen.shows("Wrong").await;
-    p.fake.record("retry", json!({"attempt": 1, "code": "cut", "delay_ms": 1, "discarded": true}));
+    p.fake.record("retry", json!({"attempt": 1, "code": "transport_cut", "delay_ms": 1, "discarded": true}));
     p.fake.record("request", json!({"attempt": 2}));
-    p.fake.text("m2", "Right");
-    p.screen.shows("Wrong\n(the text above is withdrawn: trying again in 1 ms (cut))\nRight").await;
+    p.fake.text("m2", "Right way");
+    p.screen.shows("Wrong\n(the text above is withdrawn: the model's answer broke off; asking again)\nRight").await;
 }
 
 #[tokio::test]
@@ -213,7 +249,7 @@ async fn it_says_once_that_it_reconnects() {
         p.fake.call("/events").await;
     }
     p.screen.shows("connected again").await;
-    assert_eq!(p.screen.text().matches("reconnecting...").count(), 1);
+    assert_eq!(p.screen.text().matches("; reconnecting").count(), 1);
 }
 
 #[tokio::test]

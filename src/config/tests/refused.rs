@@ -4,10 +4,10 @@ use super::*;
 
 /// The problems of a file and variables, the file's folder left out.
 fn refusal(text: &str, env: &[(&str, &str)]) -> Vec<String> {
-    let folder = Folder::new();
+    let folder = TestFolder::empty();
     let path = folder.write("p.toml", text);
     let error = load(&path, env).expect_err(text).to_string();
-    error.replace(&format!("{}/", folder.0.display()), "").lines().map(str::to_owned).collect()
+    error.replace(&format!("{}/", folder.path().display()), "").lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn text_that_is_not_toml_is_not_quoted() {
 
 #[test]
 fn secrets_in_files() {
-    let folder = Folder::new();
-    let (missing, empty, full) = (folder.0.join("missing"), folder.write("empty", " \n"), folder.write("full", "hush"));
+    let folder = TestFolder::empty();
+    let (missing, empty, full) = (folder.path().join("missing"), folder.write("empty", " \n"), folder.write("full", "hush"));
     let given = |path: &Path| format!("[providers.x]\napi_key_file = {path:?}\n");
     let key = "providers.x.api_key_file";
     assert_eq!(
@@ -153,8 +153,8 @@ fn secrets_in_files() {
 
 #[test]
 fn a_named_file_must_exist() {
-    let folder = Folder::new();
-    let path = folder.0.join("none.toml");
+    let folder = TestFolder::empty();
+    let path = folder.path().join("none.toml");
     let error = load(&path, &[]).unwrap_err();
     assert_eq!(error.to_string(), format!("{}: cannot read it: No such file or directory (os error 2)", path.display()));
 }

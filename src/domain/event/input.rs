@@ -31,7 +31,9 @@ pub enum Target {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
+    /// It waits for a turn of its own.
     Followup,
+    /// It goes into the running turn's next step.
     Steer,
 }
 
@@ -73,6 +75,7 @@ pub struct MessageRemoved {
     pub reason: RemovedReason,
 }
 
+/// Why a message left the inbox without a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovedReason {

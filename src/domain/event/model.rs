@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AttemptEffect, Place};
+use super::Place;
 use crate::domain::message::{calls_of, text_of};
 use crate::domain::record::Head;
 use crate::domain::state::{CallState, FoldError, OpenAttempt, SessionState, millis};
@@ -82,15 +82,6 @@ impl Model {
         match self {
             Model::Message(m) if m.author.is_some() => Place::Session,
             Model::Message(_) | Model::Request(_) | Model::Retry(_) | Model::Thinking(_) => Place::Turn,
-        }
-    }
-
-    pub(super) fn attempt(&self) -> AttemptEffect {
-        match self {
-            Model::Request(_) => AttemptEffect::Opens,
-            Model::Retry(_) => AttemptEffect::Closes,
-            Model::Message(m) if m.author.is_none() => AttemptEffect::Closes,
-            Model::Message(_) | Model::Thinking(_) => AttemptEffect::None,
         }
     }
 

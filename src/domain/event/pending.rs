@@ -19,6 +19,7 @@ super::family! {
     }
 }
 
+/// A call waits for a person's permission.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequested {
     pub approval_id: ApprovalId,
@@ -27,23 +28,27 @@ pub struct ApprovalRequested {
     pub args: Args,
     /// [`Args::digest`]: what exactly is to be approved.
     pub digest: String,
+    /// Why somebody is asked, for that somebody.
     pub reason: String,
     /// The decisions that a person may take.
     pub decisions: Vec<Decision>,
     pub expires_at: Timestamp,
 }
 
+/// An approval was given, refused, or came to nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolApproval {
     pub approval_id: ApprovalId,
     pub tool_call_id: ToolCallId,
     pub decision: Decision,
+    /// The principal who decided; absent where nobody did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
+/// A call asks a person, and waits for the answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuestionAsked {
     pub question_id: QuestionId,
@@ -68,6 +73,7 @@ pub struct QuestionAnswered {
     pub by: Option<String>,
 }
 
+/// A call is for the client to run, and waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClientCallRequested {
     pub tool_call_id: ToolCallId,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, Profile, SessionState};
 
+/// The caller's own JSON object; the gateway keeps it and reads nothing in it.
 pub type Metadata = serde_json::Map<String, serde_json::Value>;
 
 super::family! {

@@ -27,22 +27,27 @@ pub struct ToolStart {
     pub args: Args,
 }
 
+/// The body returned a result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolEnd {
     pub tool_call_id: ToolCallId,
     pub tool: String,
-    /// What the model sees, after caps.
+    /// What the model sees: at most 50,000 characters, and a line that says how many more there were.
     pub content: String,
     /// Its first 2,000 characters.
     pub preview: String,
-    /// The whole result's size before caps.
+    /// The whole result's size in bytes, before the cap.
     pub bytes: u64,
+    /// Where the whole result is kept, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact_id: Option<String>,
+    /// How long the body ran; 0 where a person or a client gave the result.
     pub duration_ms: u64,
+    /// How far the content may be trusted.
     pub trust: Trust,
 }
 
+/// The call has no result; its code and error are for the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolError {
     pub tool_call_id: ToolCallId,
@@ -52,6 +57,7 @@ pub struct ToolError {
     pub error: String,
 }
 
+/// Nobody permitted the call, or nobody answered it; the reason is for the model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolDenied {
     pub tool_call_id: ToolCallId,
@@ -75,7 +81,9 @@ pub mod codes {
     pub const INVALID_ARGUMENTS: &str = "INVALID_ARGUMENTS";
     /// No such tool on this channel.
     pub const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+    /// The body did not end within its time and was stopped.
     pub const TOOL_TIMEOUT: &str = "TOOL_TIMEOUT";
+    /// The body crashed.
     pub const TOOL_FAILED: &str = "TOOL_FAILED";
     /// Cancelled while it ran; the tool is safe to run again.
     pub const ABORTED: &str = "ABORTED";

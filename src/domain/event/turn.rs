@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AttemptEffect;
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, OpenStep, SessionState, millis};
 use crate::domain::{MessageId, ToolCallId, Usage};
@@ -21,6 +20,7 @@ super::family! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepStart {}
 
+/// Each call of the step has its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepEnd {}
 
@@ -58,22 +58,34 @@ pub struct Done {
     pub message_ids: Vec<MessageId>,
     pub tool_calls: Vec<CallSummary>,
     pub steps: u32,
+    /// From `turn_start` to here, by the wall clock; waits for a person and time without a process are in it.
     pub total_time_ms: u64,
+    /// Of all the turn's requests that answered.
     pub usage: Usage,
+    /// Output and reasoning tokens per second of `total_time_ms`, to three decimals; absent where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_per_second: Option<f64>,
 }
 
+/// Why a turn is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DoneReason {
+    /// The model answered and asked for no more tools.
     Completed,
+    /// It answered, and was cut at its output limit in one of the steps.
     MaxTokens,
+    /// The steps were used up; the answer is the last one, without tools.
     MaxSteps,
+    /// The time was over, as `code` says; the answer is the last one, without tools.
     Budget,
+    /// The provider withheld the answer: its content filter.
     Blocked,
+    /// Somebody cancelled it; `cause` says who.
     Aborted,
+    /// It could not go on; `code` says why.
     Error,
+    /// Crashes cut it more often than a turn may go on after.
     Interrupted,
 }
 
@@ -92,6 +104,7 @@ impl DoneReason {
     }
 }
 
+/// Who cancelled a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AbortCause {
@@ -105,27 +118,27 @@ pub struct CallSummary {
     pub tool_call_id: ToolCallId,
     pub tool: String,
     pub status: CallStatus,
+    /// How long its body ran; 0 where it has no result.
     pub duration_ms: u64,
 }
 
+/// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
+    /// It has a result.
     Ok,
+    /// It failed, or could not be run.
     Error,
+    /// Nobody permitted it.
     Denied,
+    /// A cancel came before it did anything that lasts.
     Aborted,
+    /// It had started, and nobody knows what it did.
     Unknown,
 }
 
 impl Turn {
-    pub(super) fn attempt(&self) -> AttemptEffect {
-        match self {
-            Turn::Done(_) => AttemptEffect::Closes,
-            Turn::StepStart(_) | Turn::StepEnd(_) | Turn::TurnContinued(_) => AttemptEffect::None,
-        }
-    }
-
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
             Turn::StepStart(_) => {

@@ -6,6 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::walk::{KINDS, ledger};
+use crate::domain::event::AttemptEffect;
 use crate::domain::event::model::Model;
 use crate::domain::message::calls_of;
 use crate::domain::{AgentEvent, Record, SessionState, SurfaceMessage};
@@ -56,6 +57,24 @@ proptest! {
                 assert_paired(&state);
             }
             state.apply(&record).unwrap();
+        }
+    }
+
+    /// What a type says of the attempt is what the fold does with it, for every type of the vocabulary.
+    #[test]
+    fn an_attempt_opens_and_closes_as_its_records_say(bytes in vec(any::<u8>(), 0..600)) {
+        let mut state = SessionState::default();
+        for record in ledger(&bytes) {
+            let before = state.attempt.is_some();
+            state.apply(&record).unwrap();
+            let effect = match (before, state.attempt.is_some()) {
+                (false, true) => AttemptEffect::Opens,
+                (true, false) => AttemptEffect::Closes,
+                // a turn's end closes whatever there is
+                _ if record.event.kind() == "done" => AttemptEffect::Closes,
+                _ => AttemptEffect::None,
+            };
+            prop_assert_eq!(record.event.attempt(), effect, "{}", record.event.kind());
         }
     }
 

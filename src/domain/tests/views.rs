@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::walk::ledger;
 use crate::domain::View;
+use crate::domain::view::May;
 
 /// The words of the design, by view: `(kind, field)`; `*` is every kind.
 const HIDDEN_FROM_OWNERS: [(&str, &str); 2] = [("message_queued", "reply_to"), ("tool_end", "content")];
@@ -44,20 +45,20 @@ proptest! {
         for record in ledger(&bytes) {
             let (kind, text) = (record.event.kind().to_owned(), record.to_json().unwrap());
             let whole: Value = serde_json::from_str(&text).unwrap();
-            for (view, may_decide) in [(View::Chat, false), (View::Chat, true), (View::Owner, false), (View::Admin, false)] {
-                let Some(shown) = view.project(&kind, &text, may_decide) else {
+            for (view, may) in [(View::Chat, May::Look), (View::Chat, May::Decide), (View::Owner, May::Look), (View::Admin, May::Look)] {
+                let Some(shown) = view.project(&kind, &text, may) else {
                     let absent: &[&str] = if view == View::Chat { &ABSENT_FROM_CHATS } else { &ABSENT_FROM_OWNERS };
                     prop_assert!(view != View::Admin && absent.contains(&kind.as_str()), "{} is not shown to {:?}", kind, view);
                     continue;
                 };
                 prop_assert!(!shown.contains('\n'));
-                assert_view(&kind, view, may_decide, &whole, &serde_json::from_str(&shown).unwrap());
+                assert_view(&kind, view, may, &whole, &serde_json::from_str(&shown).unwrap());
             }
         }
     }
 }
 
-fn assert_view(kind: &str, view: View, may_decide: bool, whole: &Value, shown: &Value) {
+fn assert_view(kind: &str, view: View, may: May, whole: &Value, shown: &Value) {
     let context = format!("{kind} in {view:?}: {shown}");
     for field in ["seq", "at", "turn", "step", "type"] {
         assert_eq!(whole.get(field), shown.get(field), "{context}");
@@ -79,7 +80,7 @@ fn assert_view(kind: &str, view: View, may_decide: bool, whole: &Value, shown: &
     }
     if kind == "approval_requested" {
         for field in ["args", "digest", "reason", "decisions"] {
-            assert_eq!(shown.get(field).is_some(), view != View::Chat || may_decide, "{field}: {context}");
+            assert_eq!(shown.get(field).is_some(), view != View::Chat || may == May::Decide, "{field}: {context}");
         }
         for field in ["approval_id", "tool_call_id", "tool", "expires_at"] {
             assert!(shown.get(field).is_some(), "{field}: {context}");

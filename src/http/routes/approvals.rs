@@ -12,7 +12,7 @@ use crate::domain::overview::approval_view;
 use crate::domain::pending::{ApprovalView, Decision, ItemKind};
 use crate::domain::{Principal, SessionId};
 use crate::http::Gateway;
-use crate::http::body::{self, DECISION_CAP};
+use crate::http::body::{self, DECISION_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::session::command::Resolution;
@@ -113,7 +113,7 @@ pub(crate) async fn decide(
     if !caller.may_decide(tool.as_deref().is_some_and(|tool| gateway.has_effects(tool))) {
         return Err(ApiError::local_key_required("deciding on a tool with effects"));
     }
-    let decide: Decide = body::read(&headers, body, DECISION_CAP, false).await?.parse()?;
+    let decide: Decide = body::read(&headers, body, DECISION_CAP, Need::Required).await?.parse()?;
     let Some(item) = item.filter(|_| tool.is_some()) else { return Err(ApiError::not_found("there is no such approval")) };
     let answer = Resolution::Decision { decision: decide.decision.into(), note: decide.note, digest: decide.digest };
     let item = waits::resolve(&gateway, &caller, &session, item, answer).await?;

@@ -18,7 +18,7 @@ use super::{Page, sessions, transcript};
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::turn::Done;
 use crate::domain::{Cursor, MessageId, Principal};
-use crate::http::body::{self, MESSAGE_CAP};
+use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Beat, Next};
@@ -56,7 +56,7 @@ pub(crate) async fn post(
         return Err(ApiError::local_key_required("posting to a cli session"));
     }
     let key = body::idempotency_key(&headers)?;
-    let read = body::read(&headers, body, MESSAGE_CAP, false).await?;
+    let read = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?;
     let message = checked(read.parse()?)?;
     if let Some(model) = &message.model {
         let known = gateway.sessions.settings().setup.knows_model(&overview.agent, model);
@@ -292,7 +292,7 @@ pub(crate) async fn transcript(
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
     let (after, limit) = (page.after_seq()?, page.limit()?);
-    let (records, head) = gateway.sessions.settings().store.transcript(session.id(), 0).await?;
+    let (records, head) = gateway.sessions.settings().store.transcript(session.id()).await?;
     let rows = transcript::rows(&records).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;
     Ok(body::json(StatusCode::OK, &transcript::page(rows, head, after, limit)))
 }
@@ -307,7 +307,7 @@ pub(crate) async fn take_back(
     match gateway.sessions.take_back(&session, message_id.as_str().into(), caller.name.clone()).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(SessionError::NotQueued) => {
-            let (records, _) = gateway.sessions.settings().store.transcript(session.id(), 0).await?;
+            let (records, _) = gateway.sessions.settings().store.transcript(session.id()).await?;
             let claimed = transcript::rows(&records).is_ok_and(|rows| rows.iter().any(|r| r.is_input(&message_id)));
             match claimed {
                 true => Err(ApiError::conflict("already_claimed", "a turn has claimed this message")),

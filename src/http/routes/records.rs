@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::Page;
+use super::{Page, cut};
 use crate::domain::Principal;
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
@@ -31,8 +31,7 @@ pub(crate) async fn page(
     let session = gateway.session(&caller, &id).await?;
     let (after, limit) = (query.page.after_seq()?, query.page.limit()?);
     let mut records = gateway.sessions.settings().store.read(session.id(), after, limit + 1).await?;
-    let more = records.len() > limit;
-    records.truncate(limit);
+    let more = cut(&mut records, limit);
     let next_cursor = records.last().map(|r| r.seq).filter(|_| more);
     let may_decide = gateway.may_decide(&caller);
     let mut text = String::from("{\"data\":[");

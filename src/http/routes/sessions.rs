@@ -11,16 +11,17 @@ use serde_json::json;
 use sha2::Sha256;
 
 use super::{ListPage, Page, cut};
-use crate::domain::args::hex;
+use crate::channel::PROFILES;
+use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
 use crate::domain::{AgentEvent, Overview, Principal, Record, SessionId};
 use crate::http::Gateway;
-use crate::http::body::{self, MESSAGE_CAP};
+use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::session::SessionError;
-use crate::session::command::SessionPatch;
+use crate::session::command::{Queue, SessionPatch};
 use crate::store::{IntakeRow, SessionFilter};
 
 /// The path that keys of creations are scoped to.
@@ -43,7 +44,7 @@ pub(crate) async fn create(
     body: Body,
 ) -> Result<Response, ApiError> {
     let key = body::idempotency_key(&headers)?;
-    let read = body::read(&headers, body, MESSAGE_CAP, true).await?;
+    let read = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?;
     let created = checked(&gateway, &caller, read.parse()?)?;
     let Some(key) = key else {
         let id = SessionId::from_uuid(gateway.sessions.settings().ids.uuid());
@@ -67,14 +68,15 @@ pub(crate) async fn create(
 fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<SessionCreated, ApiError> {
     let channel = create.channel.unwrap_or_else(|| "api".into());
     if gateway.sessions.settings().setup.profile(&channel).is_none() {
-        return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on")));
+        let there = PROFILES.map(|p| p.label).join(", ");
+        return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on; there are: {there}")));
     }
     if !gateway.may_use_channel(caller, &channel) {
         return Err(ApiError::local_key_required("a cli session"));
     }
     let agent = create.agent.unwrap_or_else(|| "default".into());
     if !gateway.agents.contains(&agent) {
-        return Err(ApiError::invalid("/agent", format!("there is no agent {agent:?}")));
+        return Err(ApiError::invalid("/agent", format!("there is no agent {agent:?}; there are: {}", gateway.agents.join(", "))));
     }
     Ok(SessionCreated {
         channel,
@@ -210,7 +212,7 @@ pub(crate) async fn change(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let patch: Change = body::read(&headers, body, MESSAGE_CAP, false).await?.parse()?;
+    let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
     let overview = gateway.sessions.update(&session, patch).await?;
     Ok(body::json(StatusCode::OK, &overview.object()))
@@ -243,8 +245,9 @@ pub(crate) async fn cancel(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, true).await?.parse()?;
-    let cancelled = gateway.sessions.cancel(&session, cancel.keep_queue, caller.name).await?;
+    let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?.parse()?;
+    let queue = if cancel.keep_queue { Queue::Keep } else { Queue::Remove };
+    let cancelled = gateway.sessions.cancel(&session, queue, caller.name).await?;
     let mut answer = json!({ "removed": cancelled.removed });
     if let Some(turn) = cancelled.turn {
         answer["turn"] = turn.into();

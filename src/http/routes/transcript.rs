@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::json;
 
+use super::cut;
 use crate::domain::event::input::Input;
 use crate::domain::event::model::Model;
 use crate::domain::message::text_of;
@@ -71,8 +72,7 @@ fn claimed(rows: &mut [Row], ids: &[MessageId], turn: Option<u32>) {
 /// A page of the rows after `after`. `cursor` is what the page is complete to: the head of the same read, or the page's last row.
 pub(super) fn page(rows: Vec<Row>, head: Seq, after: Seq, limit: usize) -> serde_json::Value {
     let mut rows: Vec<Row> = rows.into_iter().filter(|r| r.seq > after).collect();
-    let more = rows.len() > limit;
-    rows.truncate(limit);
+    let more = cut(&mut rows, limit);
     let end = rows.last().map_or(head, |r| r.seq);
     let mut page = json!({ "data": rows, "cursor": if more { end } else { head }.to_string() });
     if more {

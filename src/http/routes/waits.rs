@@ -7,10 +7,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView, check_answers};
+use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView};
 use crate::domain::{Principal, SessionId};
 use crate::http::Gateway;
-use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP};
+use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
 use crate::session::Lease;
@@ -33,7 +33,7 @@ pub(crate) async fn answer_question(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let given: Answers = body::read(&headers, body, DECISION_CAP, false).await?.parse()?;
+    let given: Answers = body::read(&headers, body, DECISION_CAP, Need::Required).await?.parse()?;
     let answers = match (given.answers, given.declined) {
         (Some(answers), false) => Some(answers),
         (None, true) => None,
@@ -42,9 +42,6 @@ pub(crate) async fn answer_question(
     let missing = || ApiError::not_found("there is no such question");
     let item = find(&gateway, session.id(), &question_id).await?.ok_or_else(missing)?;
     let ItemKind::Question(asked) = item.kind.clone() else { return Err(missing()) };
-    if let Some(Err((pointer, detail))) = answers.as_ref().map(|a| check_answers(&asked.questions, a)) {
-        return Err(ApiError::invalid(pointer, detail));
-    }
     let item = resolve(&gateway, &caller, &session, item, Resolution::Answers(answers)).await?;
     Ok(body::json(StatusCode::OK, &QuestionView::new(session.id(), &item, &asked)))
 }
@@ -64,7 +61,7 @@ pub(crate) async fn answer_client_call(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id).await?;
-    let given: Content = body::read(&headers, body, MESSAGE_CAP, false).await?.parse()?;
+    let given: Content = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let missing = || ApiError::not_found("there is no such call");
     let item = find(&gateway, session.id(), &tool_call_id).await?.ok_or_else(missing)?;
     let ItemKind::ClientCall(call) = item.kind.clone() else { return Err(missing()) };
@@ -104,7 +101,7 @@ fn outcome(resolved: Resolved) -> Result<Item, ApiError> {
             Err(ApiError::conflict("digest_mismatch", "the digest is not the one of the call that waits: read it again"))
         }
         Resolved::Gone(item) => Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status()))),
-        Resolved::Invalid(why) => Err(ApiError::invalid("/decision", why)),
+        Resolved::Invalid { pointer, detail } => Err(ApiError::invalid(pointer, detail)),
         Resolved::Unknown => Err(ApiError::not_found("nothing of that id waits here")),
     }
 }

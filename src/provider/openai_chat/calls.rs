@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use serde::de::IgnoredAny;
 
 use super::chunk::{Fragment, Function, said};
+use crate::domain::digest::sha256;
 use crate::domain::message::{ToolCall, calls_of};
 use crate::domain::{Args, SurfaceMessage, ToolCallId};
 use crate::provider::ModelRequest;
@@ -123,9 +124,7 @@ pub(super) struct Ids {
 impl Ids {
     /// For the answer to a request with this body.
     pub(super) fn new(request: &ModelRequest, body: &[u8]) -> Self {
-        use sha2::{Digest, Sha256};
-        let mut salt = crate::domain::args::hex(&Sha256::digest(body));
-        salt.truncate(8);
+        let salt = sha256(body)[..8].to_owned();
         let calls = request.messages.iter().filter_map(|message| match &**message {
             SurfaceMessage::Assistant { content } => Some(calls_of(content).map(|call| call.id.clone())),
             SurfaceMessage::User { .. } | SurfaceMessage::ToolResult { .. } => None,

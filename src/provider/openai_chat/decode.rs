@@ -57,41 +57,12 @@ impl Decoder {
         Self { parser: Parser::new(), answer }
     }
 
-    /// Takes bytes, cut anywhere, and gives what they complete.
+    /// Takes bytes, cut anywhere, and adds what they complete to `events`; text that goes on with the last one's block becomes part of it. On
+    /// an error, `events` has what came before it.
     ///
     /// # Errors
     /// When the provider says that it failed, or what came is not this wire. Nothing may be pushed after that.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut events = Vec::new();
-        self.push_into(bytes, &mut events)?;
-        Ok(events)
-    }
-
-    /// At the end of the stream: gives [`ModelEvent::Finished`] if the answer is whole.
-    ///
-    /// # Errors
-    /// `transport_cut` when it is not, and as [`Decoder::push`].
-    pub fn finish(&mut self) -> Result<Vec<ModelEvent>, ModelError> {
-        let mut events = Vec::new();
-        self.finish_into(&mut events)?;
-        Ok(events)
-    }
-
-    /// The whole body of a server that does not stream.
-    ///
-    /// # Errors
-    /// As [`Decoder::push`].
-    pub fn whole_into(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.answer.frame(&String::from_utf8_lossy(body), events)?;
-        self.answer.end(events)
-    }
-
-    /// [`Decoder::push`], added to `events`; text that goes on with the last one's block becomes part of it. On an error, `events` has what
-    /// came before it.
-    ///
-    /// # Errors
-    /// As [`Decoder::push`].
-    pub fn push_into(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.parser.push(bytes);
         while !self.answer.finished
             && let Some(event) = self.parser.next()
@@ -101,11 +72,11 @@ impl Decoder {
         Ok(())
     }
 
-    /// [`Decoder::finish`], added to `events`.
+    /// At the end of the stream: adds [`ModelEvent::Finished`] if the answer is whole.
     ///
     /// # Errors
-    /// As [`Decoder::finish`].
-    pub fn finish_into(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    /// `transport_cut` when it is not, and as [`Decoder::push`].
+    pub fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if !self.answer.finished
             && let Some(event) = self.parser.finish()
         {
@@ -116,6 +87,15 @@ impl Decoder {
             (false, Some(_)) => self.answer.end(events),
             (false, None) => Err(cut()),
         }
+    }
+
+    /// The whole body of a server that does not stream.
+    ///
+    /// # Errors
+    /// As [`Decoder::push`].
+    pub fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.answer.frame(&String::from_utf8_lossy(body), events)?;
+        self.answer.end(events)
     }
 
     /// The answer is whole, but for what a server may send after its end.

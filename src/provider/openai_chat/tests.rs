@@ -16,26 +16,16 @@ fn decoder() -> Decoder {
     Decoder::new(&request(), b"the body")
 }
 
-/// All events of a stream that comes in these pieces and then ends, neighbours merged as a reader sees them.
+/// All events of a stream that comes in these pieces and then ends.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<ModelEvent>, (ErrorClass, &'static str)> {
     let mut decoder = decoder();
     let mut all = Vec::new();
     let coded = |error: ModelError| (error.class, error.code);
     for piece in pieces {
-        merge(&mut all, decoder.push(piece).map_err(coded)?);
+        decoder.push(piece, &mut all).map_err(coded)?;
     }
-    merge(&mut all, decoder.finish().map_err(coded)?);
+    decoder.finish(&mut all).map_err(coded)?;
     Ok(all)
-}
-
-fn merge(all: &mut Vec<ModelEvent>, events: Vec<ModelEvent>) {
-    for event in events {
-        match (all.last_mut(), event) {
-            (Some(ModelEvent::Text { text, .. }), ModelEvent::Text { text: more, .. }) => text.push_str(&more),
-            (Some(ModelEvent::Reasoning { text, .. }), ModelEvent::Reasoning { text: more, .. }) => text.push_str(&more),
-            (_, event) => all.push(event),
-        }
-    }
 }
 
 /// The terminal event of a stream of these frames.
@@ -106,7 +96,9 @@ fn a_stream_of_a_compatible_server_is_read() {
 #[test]
 fn text_of_one_push_is_one_event() {
     let frames = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n".repeat(50);
-    assert_eq!(decoder().push(frames.as_bytes()).unwrap(), [ModelEvent::Text { block: 0, text: "a".repeat(50) }]);
+    let mut events = Vec::new();
+    decoder().push(frames.as_bytes(), &mut events).unwrap();
+    assert_eq!(events, [ModelEvent::Text { block: 0, text: "a".repeat(50) }]);
 }
 
 #[test]
@@ -181,6 +173,6 @@ proptest! {
     #[test]
     fn no_input_panics(bytes: Vec<u8>, text in "(data: ?(\\{\"choices\":\\[\\{\"delta\":[\\{\\}\\[\\]\":,a-z0-9]{0,20}|\\[DONE\\])\r?\n\n?){0,4}") {
         let _ = read([bytes.as_slice(), text.as_bytes()]);
-        let _ = decoder().whole_into(&bytes, &mut Vec::new());
+        let _ = decoder().whole(&bytes, &mut Vec::new());
     }
 }

@@ -6,7 +6,7 @@ use super::{Actor, LedgerError};
 use crate::domain::event::input::{MessageQueued, MessageRemoved, Mode, RemovedReason, Target};
 use crate::domain::event::session::{SessionCreated, SessionUpdated};
 use crate::domain::{MessageId, Overview};
-use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Reply, SessionError, SessionPatch};
+use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Reply, SessionError, SessionPatch};
 use crate::store::IntakeRow;
 
 /// How many accepted keys an actor remembers. The index has them all; these are the ones that may not be durable yet.
@@ -46,8 +46,8 @@ impl Actor {
                 self.quit = true;
                 Ok(())
             }
-            Control::Cancel { keep_queue, by, reply } => match self.session_exists() {
-                Ok(()) | Err(SessionError::Stopping) => self.cancel(keep_queue, &by, reply),
+            Control::Cancel { queue, by, reply } => match self.session_exists() {
+                Ok(()) | Err(SessionError::Stopping) => self.cancel(queue, &by, reply),
                 Err(error) => refuse(reply, error),
             },
             Control::TakeBack { message_id, by, reply } => match self.session_exists() {
@@ -144,13 +144,13 @@ impl Actor {
     }
 
     /// Stops the running turn; the first cause wins. Input that waits goes too, unless it is to be kept. The answer comes with the turn's end.
-    fn cancel(&mut self, keep_queue: bool, by: &str, reply: Reply<Cancelled>) -> Result<(), LedgerError> {
+    fn cancel(&mut self, queue: Queue, by: &str, reply: Reply<Cancelled>) -> Result<(), LedgerError> {
         if self.running.is_none() && self.ledger.state.turn.is_some() {
             // the stop has waited for it long enough: it goes on after the restart, and nothing here ends it
             return refuse(reply, SessionError::Stopping);
         }
         let mut removed = Vec::new();
-        if !keep_queue {
+        if queue == Queue::Remove {
             removed.extend(self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()));
         }
         for message_id in removed.clone() {

@@ -4,12 +4,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::agent::port::{Proposal, StepInput, TurnPort, Verdict};
+use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
 
 /// What a turn asks.
 #[derive(Debug)]
 pub(super) enum PortCall {
-    BeginStep { goes_on: bool, reply: oneshot::Sender<Option<StepInput>> },
+    BeginStep { further: Further, reply: oneshot::Sender<Option<StepInput>> },
     Decide { proposals: Vec<Proposal>, reply: oneshot::Sender<Vec<Verdict>> },
     Durable { reply: oneshot::Sender<()> },
 }
@@ -33,8 +33,8 @@ impl Port {
 }
 
 impl TurnPort for Port {
-    fn begin_step(&self, goes_on: bool) -> BoxFuture<'_, Option<StepInput>> {
-        self.ask(move |reply| PortCall::BeginStep { goes_on, reply }).boxed()
+    fn begin_step(&self, further: Further) -> BoxFuture<'_, Option<StepInput>> {
+        self.ask(move |reply| PortCall::BeginStep { further, reply }).boxed()
     }
 
     fn decide(&self, proposals: Vec<Proposal>) -> BoxFuture<'_, Vec<Verdict>> {

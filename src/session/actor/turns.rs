@@ -8,7 +8,7 @@ use tracing::{error, info, warn};
 
 use super::port::{Port, PortCall};
 use super::{Actor, LedgerError, repair};
-use crate::agent::port::{Proposal, Verdict};
+use crate::agent::port::{Further, Proposal, Verdict};
 use crate::agent::{Begin, Blob, End, Output, StepInput, Turn};
 use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
@@ -191,8 +191,8 @@ impl Actor {
     pub(super) fn on_port(&mut self, call: PortCall) -> Result<(), LedgerError> {
         self.opened();
         match call {
-            PortCall::BeginStep { goes_on, reply } => {
-                let input = self.begin_step(goes_on)?;
+            PortCall::BeginStep { further, reply } => {
+                let input = self.begin_step(further)?;
                 // a turn that was dropped meanwhile does not hear it
                 let _ = reply.send(input);
             }
@@ -205,7 +205,7 @@ impl Actor {
         Ok(())
     }
 
-    fn begin_step(&mut self, goes_on: bool) -> Result<Option<StepInput>, LedgerError> {
+    fn begin_step(&mut self, further: Further) -> Result<Option<StepInput>, LedgerError> {
         // what a cancelled turn has not claimed is left to the next
         if self.running.as_ref().is_some_and(|r| r.cancel.is_cancelled()) {
             return Ok(None);
@@ -216,7 +216,7 @@ impl Actor {
         if !message_ids.is_empty() {
             let drain = QueueDrain { message_count: message_ids.len(), merged_text: texts.join("\n\n"), message_ids };
             self.stage(drain)?;
-        } else if !goes_on {
+        } else if further == Further::IfInput {
             return Ok(None);
         }
         Ok(Some(self.step_input()))

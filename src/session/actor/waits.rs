@@ -131,13 +131,14 @@ fn resolution(item: &Item, answer: Resolution, by: String) -> Result<AgentEvent,
             }
             if !a.decisions.contains(&decision) {
                 let offered: Vec<_> = a.decisions.iter().map(|d| d.as_str()).collect();
-                return Err(Resolved::Invalid(format!("{:?} is not offered here; use {}", decision.as_str(), offered.join(", "))));
+                let detail = format!("{:?} is not offered here; use {}", decision.as_str(), offered.join(", "));
+                return Err(Resolved::Invalid { pointer: "/decision".into(), detail });
             }
             Ok(ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by, note }.into())
         }
         (ItemKind::Question(q), Resolution::Answers(answers)) => {
             if let Some(Err((pointer, detail))) = answers.as_ref().map(|a| check_answers(&q.questions, a)) {
-                return Err(Resolved::Invalid(format!("{pointer}: {detail}")));
+                return Err(Resolved::Invalid { pointer, detail });
             }
             let declined = answers.is_none();
             Ok(QuestionAnswered { question_id: q.question_id.clone(), tool_call_id, answers, declined, reason: None, by }.into())

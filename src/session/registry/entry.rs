@@ -41,11 +41,11 @@ pub(super) struct Senders {
 #[derive(Debug)]
 pub struct Lease {
     pub(super) entry: Arc<Entry>,
-    pub(super) _release: Release,
+    pub(super) _forget: Forget,
 }
 
 #[derive(Debug)]
-pub(super) struct Release {
+pub(super) struct Forget {
     pub(super) id: SessionId,
     pub(super) shared: Arc<Shared>,
 }
@@ -69,12 +69,12 @@ impl Entry {
     /// Wakes the actor if it is not awake. Gives its generation.
     pub(super) fn activate(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<u64, SessionError> {
         let mut slot = self.lock();
-        self.awake(&mut slot, shared)?;
+        self.ensure_awake(&mut slot, shared)?;
         Ok(slot.generation)
     }
 
     /// The actor's inboxes; an actor that is not awake is woken.
-    fn awake(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>) -> Result<Senders, SessionError> {
+    fn ensure_awake(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>) -> Result<Senders, SessionError> {
         if let Some(actor) = slot.actor.as_ref().filter(|a| !a.control.is_closed()) {
             return Ok(actor.clone());
         }
@@ -99,7 +99,7 @@ impl Entry {
         message: Message,
     ) -> Result<Option<Message>, SessionError> {
         let mut slot = self.lock();
-        self.awake(&mut slot, shared)?;
+        self.ensure_awake(&mut slot, shared)?;
         if slot.generation != generation {
             return Ok(Some(message));
         }
@@ -111,7 +111,7 @@ impl Entry {
     }
 
     fn send_locked(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>, message: Message) -> Result<(), SessionError> {
-        let actor = self.awake(slot, shared)?;
+        let actor = self.ensure_awake(slot, shared)?;
         let sent = match message {
             Message::Control(control) => actor.control.try_send(control).is_ok(),
             Message::Input(input) => actor.input.try_send(input).is_ok(),
@@ -184,7 +184,7 @@ impl Lease {
     }
 }
 
-impl Drop for Release {
+impl Drop for Forget {
     fn drop(&mut self) {
         self.shared.forget(&self.id);
     }

@@ -14,6 +14,7 @@ use crate::domain::message::text_of;
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, Finish, View};
 use crate::provider::ModelEvent;
+use crate::session::command::Queue;
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_without_tools_is_two_appends() {
@@ -69,7 +70,7 @@ async fn a_flood_of_deltas_starves_nobody() {
         reader.pull().await.unwrap();
     }
     let steer = world.post("and this", Mode::Steer).await.unwrap();
-    let cancelled = world.cancel(false).await;
+    let cancelled = world.cancel(Queue::Remove).await;
     assert_eq!(cancelled.removed, [steer.message_id]);
     let done = world.done(1).await;
     assert_eq!(done.reason.as_str(), "aborted");

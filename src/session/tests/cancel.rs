@@ -10,6 +10,7 @@ use crate::domain::toolset::Policy;
 use crate::domain::{Finish, ToolCallId};
 use crate::provider::ErrorClass;
 use crate::session::SessionError;
+use crate::session::command::Queue;
 
 /// Cancels when the gate is reached; the turn ends, and the next message is answered.
 async fn cancelled_at(first: impl Fn() -> Vec<Act> + Send + Sync + 'static, gate: Gate, tools: Vec<TestTool>) -> (World, String) {
@@ -18,7 +19,7 @@ async fn cancelled_at(first: impl Fn() -> Vec<Act> + Send + Sync + 'static, gate
     world.ask("hello").await;
     gate.reached().await;
     settle().await;
-    assert_eq!(world.cancel(false).await.turn, Some(1));
+    assert_eq!(world.cancel(Queue::Remove).await.turn, Some(1));
     let done = world.done(1).await;
     assert_eq!(done.reason.as_str(), "aborted");
     works_on(&world).await;
@@ -59,7 +60,7 @@ async fn in_the_back_off() {
     let world = World::new(&script, Vec::new()).await;
     world.ask("hello").await;
     world.until(1, "retry").await;
-    world.cancel(false).await;
+    world.cancel(Queue::Remove).await;
     assert_eq!((world.done(1).await.reason.as_str(), script.count()), ("aborted", 1));
     works_on(&world).await;
 }
@@ -72,7 +73,7 @@ async fn while_a_person_decides() {
     let world = World::new(&script, vec![tool]).await;
     world.ask("hello").await;
     world.until(1, "approval_requested").await;
-    world.cancel(false).await;
+    world.cancel(Queue::Remove).await;
     let done = world.done(1).await;
     assert_eq!(done.reason.as_str(), "aborted");
     assert_eq!(done.tool_calls.iter().map(|c| c.tool_call_id.clone()).collect::<Vec<_>>(), ["a", "b"].map(ToolCallId::from));
@@ -96,7 +97,7 @@ async fn while_a_tool_runs() {
 async fn an_idle_session_is_poisoned_by_nothing() {
     let world = World::new(&Script::new(|_, _| answer("hi again")), Vec::new()).await;
     for _ in 0..3 {
-        let cancelled = world.cancel(false).await;
+        let cancelled = world.cancel(Queue::Remove).await;
         assert_eq!((cancelled.turn, cancelled.removed.len()), (None, 0));
     }
     assert_eq!(world.kinds().await, ["session_created"]);
@@ -105,7 +106,7 @@ async fn an_idle_session_is_poisoned_by_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn kept_input_is_the_next_turn_and_other_input_is_removed() {
-    for keep in [true, false] {
+    for queue in [Queue::Keep, Queue::Remove] {
         let gate = Gate::new();
         let held = gate.clone();
         let script = Script::new(move |_, count| if count == 0 { vec![Act::Wait(held.clone())] } else { answer("hi again") });
@@ -113,10 +114,10 @@ async fn kept_input_is_the_next_turn_and_other_input_is_removed() {
         world.ask("hello").await;
         gate.reached().await;
         let steer = world.post("more", Mode::Steer).await.unwrap();
-        let cancelled = world.cancel(keep).await;
-        assert_eq!(cancelled.removed.contains(&steer.message_id), !keep);
+        let cancelled = world.cancel(queue).await;
+        assert_eq!(cancelled.removed.contains(&steer.message_id), queue == Queue::Remove);
         let first = world.until(1, "done").await;
-        if keep {
+        if queue == Queue::Keep {
             assert_eq!(world.done(first.seq).await.message_ids, [steer.message_id]);
         }
         works_on(&world).await;
@@ -139,7 +140,7 @@ async fn at_any_instant() {
         for _ in 0..instant {
             tokio::task::yield_now().await;
         }
-        let cancelled = world.cancel(false).await;
+        let cancelled = world.cancel(Queue::Remove).await;
         let done = within(world.done(1)).await;
         assert!(cancelled.turn.is_some() || done.reason.as_str() == "completed", "{instant}");
         assert!(ran.lock().unwrap().len() <= 1);
@@ -167,7 +168,7 @@ async fn a_turn_that_the_stop_has_let_go_is_not_said_to_be_cancelled() {
     let stopped = tokio::spawn(async move { sessions.stop().await });
     tokio::time::sleep(Duration::from_secs(6)).await;
     let sessions = world.sessions.clone();
-    let cancelled = tokio::spawn(async move { sessions.cancel(&lease, true, "p".into()).await });
+    let cancelled = tokio::spawn(async move { sessions.cancel(&lease, Queue::Keep, "p".into()).await });
     settle().await;
     world.store.release_appends();
     let cancelled = within(cancelled).await.unwrap();

@@ -13,6 +13,7 @@ use crate::domain::pending::Decision;
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, DigestId, Finish};
 use crate::provider::{ErrorClass, Provider};
+use crate::session::command::Queue;
 use crate::store::Store;
 
 async fn blobs(world: &World) -> BTreeMap<DigestId, Arc<str>> {
@@ -84,7 +85,7 @@ async fn also_after_a_cancel() {
     world.ask("first").await;
     gate.reached().await;
     settle().await;
-    world.cancel(false).await;
+    world.cancel(Queue::Remove).await;
     world.done(1).await;
     let second = world.ask("second").await;
     world.done(second.seq).await;

@@ -18,7 +18,7 @@ use crate::domain::pending::Decision;
 use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
 use crate::domain::{AgentEvent, Cursor, Record, Seq, SessionId, SessionState, View};
-use crate::session::command::{Cancelled, IntakeKey, Post, Resolution, Resolved};
+use crate::session::command::{Cancelled, IntakeKey, Post, Queue, Resolution, Resolved};
 use crate::session::reader::{Filter, Reader};
 use crate::session::record::FeedRecord;
 use crate::session::{Lease, Posted, Prepared, SessionError, Sessions, Settings, Setup, Want};
@@ -180,8 +180,8 @@ impl World {
         })
     }
 
-    pub(super) async fn cancel(&self, keep_queue: bool) -> Cancelled {
-        within(self.sessions.cancel(&self.lease().await, keep_queue, "p".into())).await.unwrap()
+    pub(super) async fn cancel(&self, queue: Queue) -> Cancelled {
+        within(self.sessions.cancel(&self.lease().await, queue, "p".into())).await.unwrap()
     }
 
     pub(super) async fn decide(&self, id: &str, decision: Decision) -> Result<Resolved, SessionError> {

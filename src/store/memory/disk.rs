@@ -66,9 +66,9 @@ impl Disk {
         self.session(id).map_or_else(Vec::new, |session| session.after(after).take(limit).cloned().collect())
     }
 
-    pub(super) fn transcript(&self, id: &SessionId, after: Seq) -> (Vec<StoredRecord>, Seq) {
+    pub(super) fn transcript(&self, id: &SessionId) -> (Vec<StoredRecord>, Seq) {
         let Some(session) = self.session(id) else { return (Vec::new(), 0) };
-        let records = session.after(after).filter(|record| TRANSCRIPT_KINDS.contains(&record.kind.as_str()));
+        let records = session.after(0).filter(|record| TRANSCRIPT_KINDS.contains(&record.kind.as_str()));
         (records.cloned().collect(), session.head())
     }
 

@@ -33,7 +33,7 @@ pub(super) fn records(db: &Connection, session: &SessionId, after: Seq, rows: us
 }
 
 /// The index is named so that a change that makes it unusable is an error here, not a slow read of whole ledgers.
-pub(super) fn transcript(db: &mut Connection, session: &SessionId, after: Seq) -> Result<(Vec<StoredRecord>, Seq), StoreError> {
+pub(super) fn transcript(db: &mut Connection, session: &SessionId) -> Result<(Vec<StoredRecord>, Seq), StoreError> {
     let tx = db.transaction()?;
     let found = tx
         .prepare_cached("SELECT n, head FROM session WHERE id = ?1 AND deleted = 0")?
@@ -42,10 +42,10 @@ pub(super) fn transcript(db: &mut Connection, session: &SessionId, after: Seq) -
     let Some((n, head)) = found else { return Ok((Vec::new(), 0)) };
     let mut query = tx.prepare_cached(
         "SELECT seq, kind, json FROM record INDEXED BY record_of_transcript
-         WHERE session = ?1 AND seq > ?2 AND kind IN ('message_queued', 'message_removed', 'turn_start', 'queue_drain', 'message')
+         WHERE session = ?1 AND kind IN ('message_queued', 'message_removed', 'turn_start', 'queue_drain', 'message')
          ORDER BY seq",
     )?;
-    let records = query.query_map(params![n, sql_int(after)], stored)?.collect::<rusqlite::Result<_>>()?;
+    let records = query.query_map([n], stored)?.collect::<rusqlite::Result<_>>()?;
     Ok((records, head))
 }
 

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::schema;
-use crate::store::{Answer, StoreError};
+use crate::store::{StoreError, StoreFuture};
 
 /// Enough to overlap reads with the writer; more would only queue for the same disk and cores.
 const READERS: usize = 4;
@@ -27,7 +27,7 @@ impl Readers {
     }
 
     /// Runs `query` when a connection is free.
-    pub(super) fn run<T, Q>(&self, query: Q) -> Answer<T>
+    pub(super) fn run<T, Q>(&self, query: Q) -> StoreFuture<T>
     where
         T: Send + 'static,
         Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,

@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use super::write::Prepared;
 use super::writer::{Asked, Command, write_group};
 use super::{OpenError, SqliteStore, read, schema, write};
-use crate::store::tests::TestFolder;
 use crate::store::tests::samples::{append, id};
 use crate::store::{Appended, Position, Store};
+use crate::test_folder::TestFolder;
 
 fn open(folder: &TestFolder) -> SqliteStore {
     SqliteStore::open(folder.path()).unwrap()
@@ -29,7 +29,7 @@ fn poison(folder: &TestFolder) {
 
 #[test]
 fn a_folder_has_one_store_at_a_time() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     let first = open(&folder);
     let refused = SqliteStore::open(folder.path()).unwrap_err();
     assert!(matches!(refused, OpenError::InUse { .. }));
@@ -40,7 +40,7 @@ fn a_folder_has_one_store_at_a_time() {
 
 #[tokio::test]
 async fn a_closed_store_has_let_go_of_its_folder_and_emptied_its_log() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     let first = open(&folder);
     first.append(append("s", 0, &["session_created"])).await.unwrap();
     assert!(size(&folder.path().join("portico.db-wal")) > 0);
@@ -55,7 +55,7 @@ fn size(path: &Path) -> u64 {
 
 #[tokio::test]
 async fn what_it_makes_is_nobody_elses() {
-    let parent = TestFolder::new();
+    let parent = TestFolder::absent();
     let dir = parent.path().join("a/b");
     let store = SqliteStore::open(&dir).unwrap();
     store.append(append("s", 0, &["session_created"])).await.unwrap();
@@ -68,7 +68,7 @@ async fn what_it_makes_is_nobody_elses() {
 
 #[test]
 fn a_newer_file_is_refused_and_left_alone() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     drop(open(&folder));
     shell(&folder).pragma_update(None, "user_version", 99).unwrap();
     let refused = SqliteStore::open(folder.path()).unwrap_err();
@@ -78,7 +78,7 @@ fn a_newer_file_is_refused_and_left_alone() {
 
 #[test]
 fn old_intake_rows_go_in_batches_until_none_is_left() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     drop(open(&folder));
     let fill = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
         INSERT INTO intake SELECT 'acme', 'scope', i, 'ses_1', NULL, 1, '00', i FROM n;
@@ -98,13 +98,13 @@ fn old_intake_rows_go_in_batches_until_none_is_left() {
 
 #[test]
 fn each_store_has_its_own_secret() {
-    let (a, b) = (TestFolder::new(), TestFolder::new());
+    let (a, b) = (TestFolder::absent(), TestFolder::absent());
     assert_ne!(open(&a).secret(), open(&b).secret());
 }
 
 #[tokio::test]
 async fn a_commit_that_was_answered_is_synced() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     drop(open(&folder));
     let db = schema::connect(&folder.path().join("portico.db")).unwrap();
     assert_eq!(db.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0)).unwrap(), "wal");
@@ -113,7 +113,7 @@ async fn a_commit_that_was_answered_is_synced() {
 
 #[test]
 fn a_group_is_all_or_nothing() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     drop(open(&folder));
     poison(&folder);
     let mut db = schema::connect(&folder.path().join("portico.db")).unwrap();
@@ -129,7 +129,7 @@ fn a_group_is_all_or_nothing() {
 
 #[tokio::test]
 async fn a_failed_commit_is_told_and_the_store_goes_on() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     let store = open(&folder);
     poison(&folder);
     let failed = store.append(append("s", 0, &["session_created", "poison"])).await.unwrap_err();
@@ -140,7 +140,7 @@ async fn a_failed_commit_is_told_and_the_store_goes_on() {
 
 #[tokio::test]
 async fn a_database_that_cannot_be_reopened_is_tried_again() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     let store = open(&folder);
     poison(&folder);
     store.append(append("bad", 0, &["poison"])).await.unwrap_err();
@@ -157,7 +157,7 @@ async fn a_database_that_cannot_be_reopened_is_tried_again() {
 
 #[test]
 fn erased_text_is_not_left_in_the_file() {
-    let folder = TestFolder::new();
+    let folder = TestFolder::absent();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let text = "a sentence that nobody may find again";
     runtime.block_on(async {

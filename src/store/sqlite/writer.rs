@@ -12,7 +12,7 @@ use super::folder::Folder;
 use super::write::{self, Prepared};
 use super::{closed, schema};
 use crate::domain::SessionId;
-use crate::store::{Answer, Appended, Snapshot, StoreError};
+use crate::store::{Appended, Snapshot, StoreError, StoreFuture};
 
 /// Requests in the queue. A session has at most one append in flight, so this is more sessions than one process runs; beyond it a request
 /// is refused at once rather than left to wait, for a future that was dropped while it waits would not have been asked.
@@ -71,7 +71,7 @@ impl Writer {
     }
 
     /// Queues the command before it returns, so that the answer may be dropped.
-    pub(super) fn ask<T: Send + 'static>(&self, command: impl FnOnce(Asked<T>) -> Command) -> Answer<T> {
+    pub(super) fn ask<T: Send + 'static>(&self, command: impl FnOnce(Asked<T>) -> Command) -> StoreFuture<T> {
         let (asked, answer) = Asked::new();
         match self.queue.try_send(command(asked)) {
             Ok(()) => Box::pin(async { answer.await.unwrap_or_else(|_| Err(closed())) }),

@@ -29,7 +29,7 @@ async fn with_a_family(store: &dyn Store) {
 async fn nothing_is_seen(store: &dyn Store) {
     for session in ["s", "s_child", "s_grandchild"].map(id) {
         assert_eq!(store.read(&session, 0, 9).await.unwrap(), vec![]);
-        assert_eq!(store.transcript(&session, 0).await.unwrap(), (vec![], 0));
+        assert_eq!(store.transcript(&session).await.unwrap(), (vec![], 0));
         assert_eq!(store.load(&session).await.unwrap(), None);
         assert_eq!(store.overview(&session).await.unwrap(), None);
         assert!(!store.mark_deleted(&session).await.unwrap());

@@ -115,7 +115,7 @@ async fn contents(store: &dyn Store) -> Vec<String> {
             all.push(format!("{:?}", store.blob(&session, &(&*record.json).into()).await.unwrap()));
         }
         all.push(format!("{records:?}"));
-        all.push(format!("{:?}", store.transcript(&session, 1).await.unwrap()));
+        all.push(format!("{:?}", store.transcript(&session).await.unwrap()));
         all.push(format!("{:?}", store.load(&session).await.unwrap()));
         all.push(format!("{:?}", store.overview(&session).await.unwrap()));
         all.push(format!("{:?}", store.sessions(SessionFilter { after: Some(session), ..all_sessions() }).await.unwrap()));
@@ -166,7 +166,7 @@ async fn write_and_read_back<E: Engine>(appends: Vec<(usize, Vec<String>)>) {
 async fn expect(store: &dyn Store, ledgers: &[Vec<StoredRecord>]) {
     for (session, ledger) in SESSIONS.map(id).iter().zip(ledgers) {
         assert_eq!(store.read(session, 0, usize::MAX).await.unwrap(), *ledger);
-        assert_eq!(store.transcript(session, 0).await.unwrap(), (ledger.clone(), ledger.len() as u64));
+        assert_eq!(store.transcript(session).await.unwrap(), (ledger.clone(), ledger.len() as u64));
         let position = store.load(session).await.unwrap().map(|loaded| loaded.position);
         assert_eq!(position, (!ledger.is_empty()).then_some(Position(ledger.len() as u64)));
     }

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::domain::event::input::Trust;
+use crate::test_folder::TestFolder;
 use crate::tool::Progress;
 
 /// For anything that should happen at once, on a busy machine.
@@ -31,23 +32,6 @@ fn context() -> (ToolContext, CancellationToken, watch::Receiver<u64>) {
         send.send_replace(report["bytes"].as_u64().unwrap());
     }));
     (ToolContext { cancel: cancel.clone(), progress }, cancel, bytes)
-}
-
-/// An empty folder, removed in the end however the test ends: some commands run for as long as it is there.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let path = env::temp_dir().join(format!("portico-bash-{}", uuid::Uuid::now_v7()));
-        std::fs::create_dir(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 async fn run(tool: &Bash, command: &str) -> Result<ToolOutput, ToolFailure> {
@@ -118,12 +102,13 @@ async fn a_timeout_and_a_clean_exit_are_both_told() {
 #[tokio::test]
 async fn a_child_that_prints_nothing_has_its_grace_too() {
     // The shell dies of SIGTERM at once and both pipes are closed by then; the child's tidying must still not be cut short.
-    let folder = Folder::new();
-    let tool = Bash::new(BashConfig { timeout: Duration::from_secs(2), directory: Some(folder.0.clone()), ..BashConfig::default() });
+    let folder = TestFolder::empty();
+    let tool =
+        Bash::new(BashConfig { timeout: Duration::from_secs(2), directory: Some(folder.path().to_owned()), ..BashConfig::default() });
     let child = "trap 'sleep 0.1; echo yes > tidied; exit' TERM; while :; do sleep 0.01; done";
     let command = format!("exec >/dev/null 2>&1; sh -c \"{child}\" & wait");
     run(&tool, &command).await.unwrap_err();
-    let tidied = std::fs::read_to_string(folder.0.join("tidied"));
+    let tidied = std::fs::read_to_string(folder.path().join("tidied"));
     assert_eq!(tidied.unwrap(), "yes\n");
 }
 
@@ -141,12 +126,12 @@ async fn a_cancel_ends_the_group() {
 
 #[tokio::test]
 async fn a_dropped_body_leaves_nothing_running() {
-    let folder = Folder::new();
-    let tool = Bash::new(BashConfig { directory: Some(folder.0.clone()), ..BashConfig::default() });
+    let folder = TestFolder::empty();
+    let tool = Bash::new(BashConfig { directory: Some(folder.path().to_owned()), ..BashConfig::default() });
     let (context, _cancel, mut bytes) = context();
     let call = tokio::spawn(tool.call(context, args("sleep 1000 & echo child $! > pids; echo shell $$ >> pids; echo ready; wait")));
     timeout(SOON, bytes.wait_for(|n| *n > 0)).await.unwrap().unwrap();
-    let pids = std::fs::read_to_string(folder.0.join("pids")).unwrap();
+    let pids = std::fs::read_to_string(folder.path().join("pids")).unwrap();
     assert!(!gone(pid(&pids, "child ")));
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
@@ -201,8 +186,8 @@ async fn the_last_bytes_before_a_silence_are_reported() {
 #[tokio::test]
 async fn a_process_that_left_the_group_holds_nobody_up() {
     // It keeps the pipe open and is out of reach, until it ends by itself because the folder is gone.
-    let folder = Folder::new();
-    let tool = Bash::new(BashConfig { directory: Some(folder.0.clone()), ..BashConfig::default() });
+    let folder = TestFolder::empty();
+    let tool = Bash::new(BashConfig { directory: Some(folder.path().to_owned()), ..BashConfig::default() });
     let output =
         run(&tool, "touch on; setsid sh -c 'touch here; while [ -e on ]; do sleep 0.01; done' & until [ -e here ]; do :; done; echo done")
             .await;

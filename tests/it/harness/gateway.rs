@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use super::{Answer, Provider, View, http, ledger, list, number, poll, soon, text};
+use super::{Answer, Provider, Reply, View, http, ledger, list, number, poll, soon, text};
 
 /// What a test adds to the configuration.
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,6 +145,15 @@ impl Gateway {
     pub(crate) async fn session(&self) -> String {
         let made = self.post("/v1/sessions", &json!({})).await.expect(201);
         text(&made, "/id").to_owned()
+    }
+
+    /// A new session whose first turn stands at the gate `hold`; its answer will be `first`.
+    pub(crate) async fn held_session(&self, provider: &Provider) -> String {
+        let id = self.session().await;
+        provider.push(Reply::stream().gate("hold").say("first").stop());
+        self.say(&id, "go").await;
+        provider.reached("hold").await;
+        id
     }
 
     /// A new session of channel `cli`.

@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::{COMPATIBLE, RECORDED, merge, request};
+use super::{COMPATIBLE, RECORDED, request};
 use crate::provider::openai_chat::{OpenAiChat, OpenAiChatConfig};
 use crate::provider::table::Quirks;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, Provider, http};
@@ -33,6 +33,17 @@ async fn ask(answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent
     });
     let (events, error) = stream(&format!("http://{address}/v1"), read_timeout).await;
     (server.await.unwrap(), events, error)
+}
+
+/// Batches as a reader sees them: text that goes on is one.
+fn merge(all: &mut Vec<ModelEvent>, batch: Vec<ModelEvent>) {
+    for event in batch {
+        match (all.last_mut(), event) {
+            (Some(ModelEvent::Text { text, .. }), ModelEvent::Text { text: more, .. }) => text.push_str(&more),
+            (Some(ModelEvent::Reasoning { text, .. }), ModelEvent::Reasoning { text: more, .. }) => text.push_str(&more),
+            (_, event) => all.push(event),
+        }
+    }
 }
 
 async fn stream(base_url: &str, read_timeout: Duration) -> (Vec<ModelEvent>, Option<ModelError>) {

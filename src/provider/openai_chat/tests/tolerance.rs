@@ -154,9 +154,13 @@ fn an_id_of_an_earlier_step_is_not_used_again() {
     let frame = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"x"}}]}}]}
 
 "#;
-    let id = |body: &[u8]| match &Decoder::new(&request, body).push(frame).unwrap()[..] {
-        [ModelEvent::ToolInput { id, .. }] => id.clone(),
-        other => panic!("{other:?}"),
+    let id = |body: &[u8]| {
+        let mut events = Vec::new();
+        Decoder::new(&request, body).push(frame, &mut events).unwrap();
+        match &events[..] {
+            [ModelEvent::ToolInput { id, .. }] => id.clone(),
+            other => panic!("{other:?}"),
+        }
     };
     assert_ne!(id(b"one").as_str(), "call_0");
     assert_eq!(id(b"one"), id(b"one"), "the same request gives the same ids");
@@ -252,8 +256,10 @@ fn failures_in_a_stream_are_errors() {
 fn what_follows_the_end_is_not_read() {
     let mut decoder = decoder();
     let frames = format!("data: {STOP}\n\ndata: [DONE]\n\ndata: {{\"error\":\"late\"}}\n\ngarbage");
-    assert_eq!(decoder.push(frames.as_bytes()).unwrap().len(), 1);
-    assert!(decoder.is_finished() && decoder.finish().unwrap().is_empty());
+    let mut events = Vec::new();
+    decoder.push(frames.as_bytes(), &mut events).unwrap();
+    assert!(decoder.is_finished() && decoder.finish(&mut events).is_ok());
+    assert_eq!(events.len(), 1);
 }
 
 #[test]
@@ -261,9 +267,9 @@ fn a_server_that_does_not_stream_is_understood() {
     let body = br#"{"object":"chat.completion","choices":[{"message":{"role":"assistant","content":"hi","tool_calls":[
         {"id":"a","type":"function","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
     let mut events = Vec::new();
-    decoder().whole_into(body, &mut events).unwrap();
+    decoder().whole(body, &mut events).unwrap();
     assert_eq!(events.len(), 3);
     let Some(ModelEvent::Finished { content, finish: Finish::ToolCalls, .. }) = events.last() else { panic!("{events:?}") };
     assert_eq!(calls_of(content).count(), 1);
-    assert_eq!(decoder().whole_into(br#"{"error":{"message":"no","code":"invalid_api_key"}}"#, &mut events).unwrap_err().code, "auth");
+    assert_eq!(decoder().whole(br#"{"error":{"message":"no","code":"invalid_api_key"}}"#, &mut events).unwrap_err().code, "auth");
 }
