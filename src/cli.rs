@@ -80,7 +80,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     telemetry::init(config.log.format, &config.log.level)?;
     server::raise_file_limit();
     let bind = config.server.bind;
-    let listener = server::listen(bind).with_context(|| {
+    let listener = server::listen(bind).await.with_context(|| {
         format!("server.bind: {bind} cannot be listened on; if Portico runs already, give this one another port, or 0 for a free one")
     })?;
     let address = listener.local_addr()?;

@@ -4,6 +4,7 @@
 //! does not end in time is dropped; nothing is lost with it.
 
 use std::future::Future;
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 use tracing::{debug, info, warn};
@@ -28,6 +30,8 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const LAST_BYTES: Duration = Duration::from_secs(2);
 /// Connections that may wait to be accepted; the system's own limit holds where it is lower.
 const BACKLOG: u32 = 4_096;
+/// How long an address may outlive its process in a child that has not become its own program yet.
+const HANDED_ON: Duration = Duration::from_secs(1);
 /// A pause after a failed accept, so that a full file table does not burn a core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -63,11 +67,22 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     Ok(())
 }
 
-/// Listens with room for a storm of reconnects.
+/// Listens with room for a storm of reconnects. Waits a moment for an address that is in use: a process that was killed while it started
+/// another left its socket with that one, until it becomes another program.
 ///
 /// # Errors
 /// When the address is in use or not this machine's.
-pub fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+pub async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let until = Instant::now() + HANDED_ON;
+    loop {
+        match try_listen(address) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < until => tokio::time::sleep(HANDED_ON / 20).await,
+            listens => return listens,
+        }
+    }
+}
+
+fn try_listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -101,4 +116,23 @@ fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &Gracefu
             debug!(%error, "a connection ended early");
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_address_that_comes_free_in_a_moment_is_waited_for() {
+        let before = listen(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let address = before.local_addr().unwrap();
+        assert_eq!(try_listen(address).unwrap_err().kind(), ErrorKind::AddrInUse);
+        let goes = tokio::spawn(async move {
+            tokio::time::sleep(HANDED_ON / 10).await;
+            drop(before);
+        });
+        let after = listen(address).await.unwrap();
+        assert_eq!(after.local_addr().unwrap(), address);
+        goes.await.unwrap();
+    }
 }
