@@ -185,7 +185,11 @@ impl Actor {
         let deadline = self.deadline();
         tokio::select! { biased;
             () = &mut self.stop, if self.stopping.is_none() => self.on_stop(),
-            Some(control) = self.control.recv(), if !flush_due => return self.on_control(*control),
+            control = self.control.recv(), if !flush_due => match control {
+                Some(control) => return self.on_control(*control),
+                // nobody has its senders any more: the session is deleted
+                None => self.quit = true,
+            },
             appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(&appended?),
             Some(call) = recv(&mut self.port) => return self.on_port(call),
             () = at(deadline), if deadline.is_some() => return self.on_timer(),

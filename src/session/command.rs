@@ -43,28 +43,10 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 /// The first inbox: what must not queue behind input.
 #[derive(Debug)]
 pub(super) enum Control {
-    Cancel {
-        queue: Queue,
-        by: String,
-        reply: Reply<Cancelled>,
-    },
-    TakeBack {
-        message_id: MessageId,
-        by: String,
-        reply: Reply<()>,
-    },
-    Resolve {
-        id: String,
-        answer: Resolution,
-        by: String,
-        reply: Reply<Resolved>,
-    },
-    Update {
-        patch: SessionPatch,
-        reply: Reply<Overview>,
-    },
-    /// The session was deleted: drop everything.
-    Quit,
+    Cancel { queue: Queue, by: String, reply: Reply<Cancelled> },
+    TakeBack { message_id: MessageId, by: String, reply: Reply<()> },
+    Resolve { id: String, answer: Resolution, by: String, reply: Reply<Resolved> },
+    Update { patch: SessionPatch, reply: Reply<Overview> },
 }
 
 /// What a cancel does with input that waits.

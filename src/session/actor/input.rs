@@ -42,10 +42,6 @@ impl Actor {
 
     pub(super) fn on_control(&mut self, control: Control) -> Result<(), LedgerError> {
         match control {
-            Control::Quit => {
-                self.quit = true;
-                Ok(())
-            }
             Control::Cancel { queue, by, reply } => match self.session_exists() {
                 Ok(()) | Err(SessionError::Stopping) => self.cancel(queue, &by, reply),
                 Err(error) => refuse(reply, error),

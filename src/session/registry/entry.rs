@@ -146,10 +146,8 @@ impl Entry {
 
     /// Tells the actor, if there is one, that its session is gone.
     pub(super) fn quit(&self) {
-        if let Some(actor) = self.lock().actor.take() {
-            // a full inbox belongs to an actor that will find its ledger marked
-            let _ = actor.control.try_send(Box::new(Control::Quit));
-        }
+        // that its senders are gone tells it, also behind a full inbox
+        self.lock().actor = None;
     }
 }
 

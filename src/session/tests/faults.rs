@@ -7,6 +7,7 @@ use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, te
 use crate::domain::toolset::Policy;
 use crate::domain::{SurfaceMessage, View};
 use crate::session::SessionError;
+use crate::session::command::Resolution;
 use crate::session::feed::Closing;
 use crate::session::reader::Pulled;
 
@@ -139,4 +140,32 @@ async fn a_repair_that_is_not_written_leaves_the_session_there() {
     assert!(matches!(opened, Err(SessionError::Unavailable(_))), "{opened:?}");
     world.store.release_appends();
     assert_eq!(world.done(1).await.answer, "hello");
+}
+
+/// An actor that is told nothing but that its senders are gone hears of it also behind a full inbox.
+#[tokio::test(start_paused = true)]
+async fn a_deleted_session_has_no_actor_however_full_its_inbox() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let world = World::new(&Script::new(move |_, _| vec![Act::Wait(held.clone())]), Vec::new()).await;
+    world.ask("hi").await;
+    gate.reached().await;
+    settle().await;
+    let sessions = world.sessions.clone();
+    let deleted = tokio::spawn(async move { sessions.delete(&id()).await });
+    // they come before the actor is next polled
+    let answers = (0..200).map(|_| {
+        let sessions = world.sessions.clone();
+        tokio::spawn(async move {
+            let lease = sessions.open(&id()).await?;
+            sessions.resolve(&lease, "apr_none".into(), Resolution::Answers(None), "p".into()).await
+        })
+    });
+    for answer in answers.collect::<Vec<_>>() {
+        // there is no such wait, or no room, or no such session
+        let _ = within(answer).await.unwrap();
+    }
+    within(deleted).await.unwrap().unwrap();
+    settle().await;
+    assert_eq!(world.sessions.awake(), []);
 }
