@@ -56,6 +56,9 @@ async fn after_two_crashes_a_turn_ends_interrupted() {
     gateway.say(&id, "go").await;
     for attempt in 1..=3 {
         provider.request(attempt).await;
+        // it may be under way before its record is on disk, and a crash counts from there
+        let on_disk = || async { (of_kind(&gateway.records(&id).await, "request").len() == attempt).then_some(()) };
+        poll("the request's record", on_disk).await;
         gateway.crash_and_restart().await;
     }
     let records = gateway.audited(&id).await;
