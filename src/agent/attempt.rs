@@ -118,7 +118,7 @@ impl Agent {
                     return;
                 };
                 yield record(self.retry_record(&failure, delay, &partial));
-                if self.cancelled_within(delay).await {
+                if self.cancelled_within(delay.min(self.time_left())).await {
                     *end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
                     return;
                 }

@@ -20,8 +20,8 @@ mod progress;
 pub use filter::Filter;
 use progress::Progress;
 
-/// Records of one read of the store.
-const PAGE: usize = 256;
+/// Records of one read of the store: few enough that what one pull has no room for is not much to read again.
+const PAGE: usize = 64;
 /// The most bytes that one pull gives, and one event more: a reader that is far behind must not hold all that it missed at once.
 const PULL_BYTES: usize = 256 * 1024;
 
@@ -131,7 +131,7 @@ impl Reader {
     }
 
     /// A reader before record 1.
-    pub fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
+    pub(super) fn from_start(feed: Arc<Feed>, filter: Filter) -> Self {
         let wake = feed.subscribe();
         let presence = Presence::new(feed.clone());
         Self { feed, presence, filter, wake, seq: 0, attempt: 0, n: 0, turn: None, progress: Progress::default() }

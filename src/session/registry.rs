@@ -26,6 +26,8 @@ mod schedule;
 pub use entry::{Entry, Lease};
 use entry::{Forget, Message};
 
+/// How often a post looks for the actor that stays while it looks its key up.
+const TRIES: usize = 16;
 /// Ledgers that are folded at once.
 const LOADING: usize = 32;
 /// How long a reader waits for a repair.
@@ -163,7 +165,7 @@ impl Sessions {
     pub async fn post(&self, session: &Lease, post: Post) -> Result<Posted, SessionError> {
         let (reply, answer) = oneshot::channel();
         let mut message = Message::Input(Box::new(Input::Post { post: post.clone(), reply }));
-        loop {
+        for _ in 0..TRIES {
             // the actor remembers each key that it accepts; what was accepted before it woke is in the index
             let generation = session.entry.activate(&self.shared)?;
             if let Some(key) = &post.key
@@ -172,11 +174,11 @@ impl Sessions {
                 return Ok(posted);
             }
             match session.entry.send_to(generation, &self.shared, message)? {
-                None => break,
+                None => return session.answer(answer).await,
                 Some(back) => message = back,
             }
         }
-        session.answer(answer).await
+        Err(SessionError::Busy)
     }
 
     /// The message that was accepted with that key.

@@ -77,7 +77,7 @@ fn source(lease: Lease, filter: Filter, start: &Start) -> Option<Source> {
     let begun = match start {
         Start::Head => Reader::new(feed.clone(), filter.clone(), Cursor { seq: head, n: 0 }),
         Start::At(cursor) => Reader::new(feed.clone(), filter.clone(), *cursor),
-        Start::Malformed => return Some(anew(lease, filter, opening, "malformed")),
+        Start::Malformed => return anew(lease, filter, opening, "malformed"),
     };
     match begun {
         Ok(reader) => {
@@ -86,14 +86,14 @@ fn source(lease: Lease, filter: Filter, start: &Start) -> Option<Source> {
             }
             Some(Source { lease, reader, opening })
         }
-        Err(NotThere::Ahead) => Some(anew(lease, filter, opening, "ahead")),
+        Err(NotThere::Ahead) => anew(lease, filter, opening, "ahead"),
         Err(NotThere::Closed) => None,
     }
 }
 
 /// From record 1, told so.
-fn anew(lease: Lease, filter: Filter, mut opening: String, reason: &str) -> Source {
+fn anew(lease: Lease, filter: Filter, mut opening: String, reason: &str) -> Option<Source> {
     sse::frame(&mut opening, "reset", None, &json!({"reason": reason, "from_seq": 1}).to_string());
-    let reader = Reader::from_start(lease.feed().clone(), filter);
-    Source { lease, reader, opening }
+    let reader = Reader::new(lease.feed().clone(), filter, Cursor::default()).ok()?;
+    Some(Source { lease, reader, opening })
 }

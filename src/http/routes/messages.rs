@@ -129,7 +129,8 @@ fn accepted(session: &Lease, posted: &Posted) -> Response {
 /// The end of the turn that claims the message, if it comes in time.
 async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds: u64) -> Result<Response, ApiError> {
     let ended = tokio::select! { biased;
-        ended = ended(session, posted) => ended?,
+        // accepted is accepted, also where its end cannot be read
+        ended = ended(session, posted) => ended.unwrap_or(Ended::Not),
         () = gateway.draining.cancelled() => Ended::Not,
         () = tokio::time::sleep(Duration::from_secs(seconds)) => Ended::Not,
     };
@@ -195,10 +196,11 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
     let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
     let mut opening = String::new();
     sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
-    let gone = || SessionError::Unavailable("the message is not in the ledger".into());
     let before = Cursor { seq: posted.seq - 1, n: 0 };
-    let reader = Reader::new(feed.clone(), filter.clone(), before).map_err(|_| gone())?;
-    let follow = Follow::new(&feed, posted.message_id, posted.seq).ok_or_else(gone)?;
+    let reader = Reader::new(feed.clone(), filter.clone(), before).ok();
+    let follow = Follow::new(&feed, posted.message_id.clone(), posted.seq);
+    // accepted is accepted, also where its readers are being told to go at this moment
+    let Some((reader, follow)) = reader.zip(follow) else { return Ok(accepted(&session, &posted)) };
     let turn = TurnStream { session, presence, reader, follow, filter, beat: Beat::new(gateway) };
     Ok(sse::respond(turn.frames(opening)))
 }
