@@ -72,7 +72,7 @@ pub(crate) async fn post(
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;
     let mut response = if body::wants_stream(&headers) {
-        stream_turn(&gateway, &caller, session, posted, presence)?
+        stream_turn(&gateway, &caller, session, &posted, presence)?
     } else if let Some(wait) = body::prefer_wait(&headers) {
         wait_turn(&gateway, &session, &posted, wait).await?
     } else {
@@ -191,7 +191,7 @@ fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
-fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Posted, presence: Presence) -> Result<Response, ApiError> {
+fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: &Posted, presence: Presence) -> Result<Response, ApiError> {
     let feed = session.feed().clone();
     let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
     let mut opening = String::new();
@@ -200,7 +200,7 @@ fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: Po
     let reader = Reader::new(feed.clone(), filter.clone(), before).ok();
     let follow = Follow::new(&feed, posted.message_id.clone(), posted.seq);
     // accepted is accepted, also where its readers are being told to go at this moment
-    let Some((reader, follow)) = reader.zip(follow) else { return Ok(accepted(&session, &posted)) };
+    let Some((reader, follow)) = reader.zip(follow) else { return Ok(accepted(&session, posted)) };
     let turn = TurnStream { session, presence, reader, follow, filter, beat: Beat::new(gateway) };
     Ok(sse::respond(turn.frames(opening)))
 }
