@@ -31,6 +31,9 @@ use slot::{Slot, State, failure};
 /// What a body gets to end its process group once its cancel token fired: longer than bash's 500 ms to SIGKILL and 1 s to reap.
 const LAST_GRACE: Duration = Duration::from_millis(2_000);
 
+/// What a body gets at least, however late its turn is.
+const LEAST_TIME: Duration = Duration::from_secs(1);
+
 type Bodies = JoinSet<Result<ToolOutput, ToolFailure>>;
 type ProgressReport = (ToolCallId, serde_json::Map<String, serde_json::Value>);
 
@@ -162,7 +165,9 @@ impl Agent {
             // a full channel drops the report: a newer one follows
             let progress = Progress(Arc::new(move |fields| drop(reports.try_send((id.clone(), fields)))));
             let context = ToolContext { cancel: cancel.clone(), progress };
-            let (parallel, limit) = (tool.parallel(&call.args), self.turn.toolbox.timeout(tool.as_ref()));
+            let parallel = tool.parallel(&call.args);
+            // no body outlives its turn's time
+            let limit = self.turn.toolbox.timeout(tool.as_ref()).min(self.time_left().max(LEAST_TIME));
             let task = bodies.spawn(self.turn.tasks.track_future(body(tool, context, call, limit))).id();
             slots[i].started = true;
             slots[i].state = State::Running { task, since: Instant::now(), cancel, parallel };

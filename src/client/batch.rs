@@ -59,7 +59,7 @@ pub(super) async fn message(api: Api, session: SessionId, text: String, waits: W
             item = feed.next() => match batch.item(&api, item)? {
                 Some(exit) => return Ok(exit),
                 None if batch.pipes.broken => return Ok(Exit::Failed),
-                None if waits == Waits::Leave && batch.is_mine_open() && !batch.transcript.asks.is_empty() => {
+                None if waits == Waits::Leave && batch.has_caught_up() && !batch.transcript.asks.is_empty() => {
                     let ids: Vec<&str> = batch.transcript.asks.iter().map(Ask::id).collect();
                     let text = format!(
                         "the turn waits for a person: {}. Answer with: {}",
@@ -138,8 +138,9 @@ impl<'a> Batch<'a> {
         }
     }
 
-    fn is_mine_open(&self) -> bool {
-        self.turn.is_some()
+    /// All that was there when the feed was joined has come: what waits then keeps our message waiting, whichever turn it is of.
+    fn has_caught_up(&self) -> bool {
+        self.transcript.has_caught_up()
     }
 
     fn is_busy(&self) -> bool {

@@ -58,7 +58,7 @@ pub(super) fn feed(api: Api, session: SessionId, after: String, patience: Patien
                 }
                 Ok(Opened::Feed(response)) => {
                     yield FeedItem::Joined(if last_id.is_some() { Join::OwnLastId } else { Join::Elsewhere });
-                    let mut connection = Connection::new(response, last_id.take());
+                    let mut connection = Connection::new(response, last_id.take().as_deref());
                     let lost = loop {
                         match connection.next().await {
                             Ok(event) => {
@@ -106,19 +106,17 @@ struct Lost {
 struct Connection {
     response: Response,
     parser: Parser,
-    /// What this connection started at; the parser knows only the ids that it saw itself.
-    started_at: Option<String>,
     closing: Option<Closing>,
 }
 
 impl Connection {
-    fn new(response: Response, started_at: Option<String>) -> Self {
-        Self { response, parser: Parser::new(), started_at, closing: None }
+    fn new(response: Response, started_at: Option<&str>) -> Self {
+        Self { response, parser: started_at.map_or_else(Parser::new, Parser::after), closing: None }
     }
 
     fn last_id(&self) -> Option<String> {
-        let seen = self.parser.last_event_id();
-        if seen.is_empty() { self.started_at.clone() } else { Some(seen.to_owned()) }
+        // an empty id clears it
+        Some(self.parser.last_event_id().to_owned()).filter(|id| !id.is_empty())
     }
 
     async fn next(&mut self) -> Result<RawEvent, Lost> {

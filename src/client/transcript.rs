@@ -74,6 +74,11 @@ impl Transcript {
         self.asks = hello.asks();
     }
 
+    /// Every record that was there at the join has come.
+    pub(super) fn has_caught_up(&self) -> bool {
+        self.history.is_some() && self.seq >= self.joined
+    }
+
     fn delta(&mut self, delta: Delta) {
         let key = (delta.message_id, delta.block);
         let live = self.live.entry(key).or_insert_with(|| Live { voice: delta.voice, text: String::new() });

@@ -95,6 +95,11 @@ impl Parser {
         }
     }
 
+    /// A parser of a stream that goes on after the event of that id.
+    pub fn after(last_event_id: &str) -> Self {
+        Self { id: last_event_id.into(), last_id: last_event_id.into(), ..Self::new() }
+    }
+
     /// Takes what the network gave. Call [`Parser::next`] until it gives `None` before the next push, or the buffer grows.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.failed {

@@ -19,7 +19,7 @@ use super::surface::Surface;
 use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 3;
+pub const FOLD_VERSION: u32 = 4;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -125,6 +125,8 @@ pub struct OpenStep {
 pub struct CallState {
     pub call: ToolCall,
     pub started: bool,
+    /// When, if it has.
+    pub started_at: Timestamp,
     /// The wait that this call opened, with its outcome once it has one.
     pub item: Option<Item>,
     pub result: Option<CallStatus>,
@@ -216,7 +218,7 @@ impl SessionState {
         head: &Head,
         id: &ToolCallId,
         status: CallStatus,
-        duration_ms: u64,
+        duration_ms: Option<u64>,
         content: &str,
     ) -> Result<(), FoldError> {
         let call = self.open_call(head, id)?;
@@ -224,6 +226,8 @@ impl SessionState {
             return Err(FoldError::inconsistent(head, &format!("{id} has a result while it waits for somebody")));
         }
         call.result = Some(status);
+        // a result without a duration of its own took from its start until now
+        let duration_ms = duration_ms.unwrap_or_else(|| if call.started { millis(head.at.since(call.started_at)) } else { 0 });
         let summary = CallSummary { tool_call_id: id.clone(), tool: call.call.tool.clone(), status, duration_ms };
         self.surface.tool_result(id, &summary.tool, content, status != CallStatus::Ok);
         self.open_turn(head)?.calls.push(summary);
@@ -337,7 +341,7 @@ impl OpenStep {
 impl CallState {
     /// A call nothing has happened to.
     pub fn open(call: &ToolCall) -> Self {
-        Self { call: call.clone(), started: false, item: None, result: None }
+        Self { call: call.clone(), started: false, started_at: Timestamp::default(), item: None, result: None }
     }
 
     pub fn has_result(&self) -> bool {

@@ -91,8 +91,10 @@ impl JsonBody {
                 Ok(()) => Ok(value),
                 Err(error) => Err(not_json(&error)),
             },
-            Err(error) if error.inner().classify() == serde_json::error::Category::Data && is_valid(&self.bytes) => {
-                let detail = error.inner().to_string();
+            // serde calls some wrong types a syntax error: what is JSON is not
+            Err(error) if is_valid(&self.bytes) => {
+                let wrong_type = error.inner().classify() == serde_json::error::Category::Syntax;
+                let detail = if wrong_type { "is not of the type that is due here".into() } else { error.inner().to_string() };
                 Err(ApiError::invalid(pointer(error.path(), &detail), detail))
             }
             Err(error) => Err(not_json(error.inner())),

@@ -46,6 +46,8 @@ async fn a_wrong_field_is_pointed_at() {
         (messages.as_str(), json!({"text": 5}), "/text"),
         (&messages, json!({}), "/text"),
         (&messages, json!({"text": "a", "mode": "shout"}), "/mode"),
+        (&messages, json!({"text": "a", "mode": 3}), "/mode"),
+        (&messages, json!({"text": "a", "mode": {}}), "/mode"),
         (&messages, json!({"text": "a", "model": 7}), "/model"),
         ("/v1/sessions", json!({"title": []}), "/title"),
         ("/v1/sessions", json!({"metadata": "x"}), "/metadata"),

@@ -182,13 +182,18 @@ async fn past_its_deadline_a_turn_answers_with_what_is_known() {
     provider.may_offer_none();
     let gateway = Gateway::with(&provider, Settings { agent: "turn_deadline_s = 1", ..Settings::FREE_BASH }).await;
     let id = gateway.cli_session().await;
-    provider.push(Reply::stream().bash("c1", "sleep 1.2").calls());
+    provider.push(Reply::stream().bash("c1", "sleep 60").calls());
     provider.push(Reply::text("What I know."));
     let answer = gateway.ask(&id, "go").await;
     assert_eq!((&answer["answer"], &answer["reason"]), (&json!("What I know."), &json!("budget")));
     assert!(tools_of(&provider.request(2).await).is_empty(), "one last request without tools");
     let records = gateway.audited(&id).await;
     assert_eq!(the(&records, "done")["code"], "deadline");
+    let call = &the(&records, "done")["tool_calls"][0];
+    assert!(
+        call["status"] == "error" && (500..30_000).contains(&call["duration_ms"].as_u64().unwrap()),
+        "no body outlives its turn: {call}"
+    );
     assert_eq!(gateway.ask(&id, "and now?").await["reason"], "completed");
 }
 

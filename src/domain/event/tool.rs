@@ -122,10 +122,13 @@ impl ToolDenied {
 impl Tool {
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
-            Tool::ToolStart(e) => state.open_call(head, &e.tool_call_id)?.started = true,
-            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, e.duration_ms, &e.content)?,
-            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), 0, &e.content())?,
-            Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, 0, &e.content())?,
+            Tool::ToolStart(e) => {
+                let call = state.open_call(head, &e.tool_call_id)?;
+                (call.started, call.started_at) = (true, head.at);
+            }
+            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, Some(e.duration_ms), &e.content)?,
+            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), None, &e.content())?,
+            Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, None, &e.content())?,
             Tool::ToolLimit(_) => {}
         }
         Ok(())

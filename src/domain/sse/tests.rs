@@ -81,6 +81,17 @@ fn ids_move_without_data_and_are_cleared_by_an_empty_one() {
 }
 
 #[test]
+fn a_stream_that_goes_on_has_its_last_id_until_it_is_cleared() {
+    let id = |text: &str| {
+        let mut parser = Parser::after("7");
+        parser.push(text.as_bytes());
+        while parser.next().is_some() {}
+        parser.last_event_id().to_owned()
+    };
+    assert_eq!((id("data: a\n\n"), id("id: 8\n\n"), id("id: 8\n\nid:\n\n")), ("7".into(), "8".into(), String::new()));
+}
+
+#[test]
 fn the_name_is_the_events_own() {
     let (seen, _) = read([b"event: delta\ndata: a\n\ndata: b\n\nevent: lost\n\ndata: c\n\n".as_slice()]);
     assert_eq!(seen.iter().map(|s| s.0.as_str()).collect::<Vec<_>>(), ["delta", "message", "message"]);
