@@ -162,6 +162,7 @@ pub(crate) fn failure(class: ErrorClass, retry_after: Option<Duration>) -> Act {
 pub(crate) struct TestTool {
     pub(crate) name: &'static str,
     pub(crate) policy: Policy,
+    pub(crate) kind: CallKind,
     pub(crate) parallel: bool,
     pub(crate) idempotent: bool,
     /// By call id. A call without one ends at once.
@@ -178,7 +179,18 @@ pub(crate) struct TestTool {
 impl TestTool {
     pub(crate) fn new(name: &'static str, policy: Policy) -> Self {
         let (gates, ran) = (Vec::new(), Arc::default());
-        Self { name, policy, parallel: false, idempotent: false, gates, obeys: true, panics: false, refuses: Arc::default(), ran }
+        Self {
+            name,
+            policy,
+            kind: CallKind::Body,
+            parallel: false,
+            idempotent: false,
+            gates,
+            obeys: true,
+            panics: false,
+            refuses: Arc::default(),
+            ran,
+        }
     }
 }
 
@@ -192,7 +204,7 @@ impl Tool for TestTool {
     }
 
     fn kind(&self) -> CallKind {
-        CallKind::Body
+        self.kind
     }
 
     fn idempotent(&self) -> bool {

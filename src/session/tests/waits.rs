@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::world::{World, assert_sound, id, settle};
 use crate::agent::tests::script::{Script, TestTool, answer, calls, within};
 use crate::domain::event::pending::{ApprovalRequested, Pending};
+use crate::domain::event::tool::Tool;
 use crate::domain::pending::Decision;
-use crate::domain::toolset::Policy;
+use crate::domain::toolset::{CallKind, Policy};
 use crate::domain::{AgentEvent, Record};
 use crate::session::command::{Resolved, SessionPatch};
 
@@ -163,4 +164,27 @@ async fn a_call_that_can_no_longer_run_closes_its_wait() {
         assert!(ran.lock().unwrap().is_empty());
         assert_sound(&world.log().await);
     }
+}
+
+/// The third kind of wait: the client runs the call. The same mechanism, the same restart, the same answer again.
+#[tokio::test(start_paused = true)]
+async fn a_clients_result_is_the_calls_result_also_after_a_crash() {
+    let script = Script::new(|_, count| if count == 0 { calls(&[("a", "screen")]) } else { answer("seen") });
+    let tool = TestTool { kind: CallKind::Client, ..TestTool::new("screen", Policy::Allow) };
+    let ran = tool.ran.clone();
+    let mut world = World::new(&script, vec![tool]).await;
+    world.ask("look").await;
+    world.until(1, "client_call_requested").await;
+    world.crash().await;
+    settle().await;
+    assert!(matches!(world.give("a", "a red door").await.unwrap(), Resolved::Stands(_)));
+    let done = world.done(1).await;
+    assert_eq!((done.reason.as_str(), done.answer.as_str()), ("completed", "seen"));
+    assert!(ran.lock().unwrap().is_empty(), "it has no body here");
+    let log = world.log().await;
+    let given = |record: &Record| matches!(&record.event, AgentEvent::Tool(Tool::ToolEnd(end)) if end.content == "a red door");
+    assert_eq!(log.iter().filter(|record| given(record)).count(), 1);
+    assert_sound(&log);
+    assert!(matches!(world.give("a", "a red door").await.unwrap(), Resolved::Stands(_)));
+    assert!(matches!(world.give("a", "a blue one").await.unwrap(), Resolved::Conflict));
 }

@@ -184,6 +184,12 @@ impl World {
         within(self.sessions.cancel(&self.lease().await, queue, "p".into())).await.unwrap()
     }
 
+    /// The client's result of a call that it runs.
+    pub(super) async fn give(&self, tool_call_id: &str, content: &str) -> Result<Resolved, SessionError> {
+        let answer = Resolution::Content(content.into());
+        within(self.sessions.resolve(&self.lease().await, tool_call_id.into(), answer, "page".into())).await
+    }
+
     pub(super) async fn decide(&self, id: &str, decision: Decision) -> Result<Resolved, SessionError> {
         let answer = Resolution::Decision { decision, note: None, digest: None };
         within(self.sessions.resolve(&self.lease().await, id.into(), answer, "p".into())).await
