@@ -263,7 +263,7 @@ impl Partial {
                 (block, DeltaKind::Text(text))
             }
             ModelEvent::Reasoning { block, text } => {
-                self.append(block, &text, |text| Block::Reasoning { text });
+                self.append(block, &text, Block::reasoning);
                 (block, DeltaKind::Reasoning(text))
             }
             ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
@@ -283,7 +283,7 @@ impl Partial {
             self.blocks.push(kind(String::new()));
         }
         match &mut self.blocks[index] {
-            Block::Text { text } | Block::Reasoning { text } => text.push_str(piece),
+            Block::Text { text } | Block::Reasoning { text, .. } => text.push_str(piece),
             Block::ToolCall(_) => {}
         }
     }

@@ -9,9 +9,35 @@ use super::{Args, ToolCallId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    Text { text: String },
-    Reasoning { text: String },
+    Text {
+        text: String,
+    },
+    Reasoning {
+        text: String,
+        /// What must go back with it to the provider that gave it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        opaque: Option<Opaque>,
+    },
     ToolCall(ToolCall),
+}
+
+/// What a provider wants back exactly as it gave it: a signature, an encrypted thought. It is replayed to the same provider and model, and
+/// dropped for any other, which could not read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The table's id of the provider.
+    pub provider: String,
+    /// As the provider names it.
+    pub model: String,
+    /// The provider's own bytes; what they mean is its wire's business.
+    pub data: String,
+}
+
+impl Block {
+    /// Reasoning that no provider needs back.
+    pub fn reasoning(text: impl Into<String>) -> Self {
+        Self::Reasoning { text: text.into(), opaque: None }
+    }
 }
 
 /// A tool call as the model asked for it.
@@ -34,15 +60,20 @@ impl<'de> Deserialize<'de> for Block {
         struct Text {
             text: String,
         }
+        #[derive(Deserialize)]
+        struct Reasoning {
+            text: String,
+            opaque: Option<Opaque>,
+        }
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let tag: Tag<'_> = serde_json::from_str(raw.get()).map_err(de::Error::custom)?;
-        let text = || serde_json::from_str::<Text>(raw.get()).map(|t| t.text).map_err(de::Error::custom);
-        match tag.kind {
-            "text" => Ok(Block::Text { text: text()? }),
-            "reasoning" => Ok(Block::Reasoning { text: text()? }),
-            "tool_call" => serde_json::from_str(raw.get()).map(Block::ToolCall).map_err(de::Error::custom),
-            other => Err(de::Error::custom(format!("unknown content block {other:?}"))),
-        }
+        let block = match tag.kind {
+            "text" => serde_json::from_str(raw.get()).map(|Text { text }| Block::Text { text }),
+            "reasoning" => serde_json::from_str(raw.get()).map(|Reasoning { text, opaque }| Block::Reasoning { text, opaque }),
+            "tool_call" => serde_json::from_str(raw.get()).map(Block::ToolCall),
+            other => return Err(de::Error::custom(format!("unknown content block {other:?}"))),
+        };
+        block.map_err(de::Error::custom)
     }
 }
 
@@ -82,7 +113,7 @@ mod tests {
 
     #[test]
     fn blocks_round_trip_with_the_bytes_of_their_arguments() {
-        let text = r#"[{"type":"reasoning","text":"hm"},{"type":"tool_call","id":"c1","tool":"bash","args":{"b":1.0,"a":2}}]"#;
+        let text = r#"[{"type":"reasoning","text":"hm"},{"type":"reasoning","text":"","opaque":{"provider":"anthropic","model":"m","data":"{}"}},{"type":"tool_call","id":"c1","tool":"bash","args":{"b":1.0,"a":2}}]"#;
         let blocks: Vec<Block> = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&blocks).unwrap(), text);
     }

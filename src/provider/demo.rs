@@ -73,7 +73,7 @@ fn perform(lines: &[Line], body: &[u8]) -> Vec<ModelEvent> {
         content.push(match line {
             Line::Think(text) => {
                 events.extend(pieces(text).map(|text| ModelEvent::Reasoning { block, text }));
-                Block::Reasoning { text: text.clone() }
+                Block::reasoning(text.clone())
             }
             Line::Say(text) => {
                 events.extend(pieces(text).map(|text| ModelEvent::Text { block, text }));

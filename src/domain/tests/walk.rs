@@ -223,7 +223,7 @@ impl Walk {
     fn block(&mut self, i: usize) -> Block {
         match self.byte() % 4 {
             0 => Block::Text { text: "text \\ \"q\"".into() },
-            1 => Block::Reasoning { text: "reason".into() },
+            1 => Block::reasoning("reason"),
             _ => {
                 let args = ["{\"z\": 1.50, \"a\": [1, 2]}", "", "{\"a\":", "\"s\""][self.byte() % 4];
                 Block::ToolCall(ToolCall {

@@ -53,7 +53,7 @@ async fn what_streams_is_what_is_finished_with() {
             }
         }
     }
-    assert_eq!(content, [Block::Reasoning { text: streamed[0].clone() }, Block::Text { text: streamed[1].clone() }]);
+    assert_eq!(content, [Block::reasoning(streamed[0].clone()), Block::Text { text: streamed[1].clone() }]);
     assert!(events.len() > 20 && streamed[1].contains("| --- |"));
 }
 

@@ -158,7 +158,7 @@ fn call(call: &ToolCall) -> Call<'_> {
 
 fn reasoning_of(content: &[Block]) -> String {
     content.iter().fold(String::new(), |mut all, block| {
-        if let Block::Reasoning { text } = block {
+        if let Block::Reasoning { text, .. } = block {
             all.push_str(text);
         }
         all
@@ -193,9 +193,9 @@ mod tests {
         let call = ToolCall { id: id.clone(), tool: "look".into(), args: Args::from_model("{\"z\":1.0, \"a\":2}") };
         vec![
             SurfaceMessage::User { text: "hi \"you\"".into() },
-            SurfaceMessage::Assistant { content: vec![Block::Reasoning { text: "hm".into() }, Block::ToolCall(call)] },
+            SurfaceMessage::Assistant { content: vec![Block::reasoning("hm"), Block::ToolCall(call)] },
             SurfaceMessage::ToolResult { tool_call_id: id, tool: "look".into(), content: "seen".into(), is_error: false },
-            SurfaceMessage::Assistant { content: vec![Block::Reasoning { text: "so".into() }, Block::Text { text: "done".into() }] },
+            SurfaceMessage::Assistant { content: vec![Block::reasoning("so"), Block::Text { text: "done".into() }] },
         ]
     }
 

@@ -217,7 +217,7 @@ impl Answer {
         let finish = self.finish();
         let content = std::mem::take(&mut self.blocks).into_iter().map(|block| match block {
             Growing::Text(text) => Block::Text { text },
-            Growing::Reasoning(text) => Block::Reasoning { text },
+            Growing::Reasoning(text) => Block::reasoning(text),
             Growing::Call(call) => Block::ToolCall(self.calls.whole(call)),
         });
         events.push(ModelEvent::Finished { content: content.collect(), finish, usage: self.usage });

@@ -205,7 +205,7 @@ fn chunks_without_choices_and_usage_everywhere_are_taken() {
 #[test]
 fn reasoning_under_two_names_is_one() {
     let (content, ..) = finished(&[r#"{"choices":[{"delta":{"reasoning_content":"a","reasoning":"a"}}]}"#, STOP]);
-    assert_eq!(content, [Block::Reasoning { text: "a".into() }]);
+    assert_eq!(content, [Block::reasoning("a")]);
 }
 
 #[test]

@@ -308,7 +308,7 @@ impl Server {
                     let id = format!("c{i}-{}", attempt.message_id).into();
                     Block::ToolCall(ToolCall { id, tool: "t".into(), args: Args::from_model("{}") })
                 }
-                _ => Block::Reasoning { text: text(i) },
+                _ => Block::reasoning(text(i)),
             })
             .collect();
         let message_id = attempt.message_id.clone();
