@@ -2,7 +2,7 @@
 //!
 //! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
 //! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is
-//! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`sse`] (streams out),
+//! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`openapi`] (what they say of themselves), [`sse`] (streams out),
 //! [`error`] (refusals out) and [`assets`] (the page).
 
 pub mod access;
@@ -10,6 +10,7 @@ pub mod assets;
 pub mod body;
 pub mod error;
 pub mod extract;
+pub mod openapi;
 pub mod router;
 pub mod routes;
 pub mod sse;

@@ -19,6 +19,9 @@ pub(super) const MESSAGE_CAP: usize = 64 * 1024;
 /// The most bytes of a decision or an answer.
 pub(super) const DECISION_CAP: usize = 4 * 1024;
 
+/// The most characters of an `Idempotency-Key`.
+pub(super) const KEY_CAP: usize = 255;
+
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -146,8 +149,8 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
 }
 
 /// JSON text as an answer.
-pub(super) fn raw_json(status: StatusCode, text: String) -> Response {
-    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+pub(super) fn raw_json(status: StatusCode, text: impl Into<Bytes>) -> Response {
+    (status, [(CONTENT_TYPE, "application/json")], text.into()).into_response()
 }
 
 /// The `Idempotency-Key`, 1 to 255 printable ASCII characters.
@@ -156,7 +159,7 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Api
     let Some(value) = values.next() else { return Ok(None) };
     let printable = |b: &u8| (0x20..0x7f).contains(b);
     let key = value.as_bytes();
-    if values.next().is_some() || key.is_empty() || key.len() > 255 || !key.iter().all(printable) {
+    if values.next().is_some() || key.is_empty() || key.len() > KEY_CAP || !key.iter().all(printable) {
         return Err(ApiError::invalid("Idempotency-Key", "send it once, with 1 to 255 printable ASCII characters"));
     }
     Ok(Some(String::from_utf8_lossy(key).into_owned()))
