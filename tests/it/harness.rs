@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 mod checks;
+pub(crate) mod contract;
 pub(crate) mod gateway;
 pub(crate) mod http;
 pub(crate) mod ledger;

@@ -21,9 +21,9 @@ pub(super) fn schemas(generator: &mut SchemaGenerator) -> Map<String, Value> {
     for (kind, fields) in records {
         let name = format!("{}Record", pascal(kind));
         let link = json!({"$ref": format!("#/components/schemas/{name}")});
-        made.insert(name, record(kind, value(fields)));
+        made.insert(name, record(kind, &value(fields)));
         choices.push((kind, link.clone()));
-        events.push(event(kind, Some(json!({"$ref": CURSOR})), link));
+        events.push(event(kind, Some(json!({"$ref": CURSOR})), &link));
     }
     let mapping: Map<String, Value> = choices.iter().map(|(kind, link)| ((*kind).to_owned(), link["$ref"].clone())).collect();
     let all: Vec<_> = choices.into_iter().map(|(_, link)| link).collect();
@@ -53,7 +53,7 @@ pub(super) fn schemas(generator: &mut SchemaGenerator) -> Map<String, Value> {
 }
 
 /// A record: where and when it stands, and its own fields.
-fn record(kind: &str, own: Value) -> Value {
+fn record(kind: &str, own: &Value) -> Value {
     let mut properties = Map::from_iter([
         ("seq".to_owned(), json!({"type": "integer", "minimum": 1, "description": "Its place in the ledger: from 1, without a hole."})),
         ("at".to_owned(), json!({"type": "string", "format": "date-time"})),
@@ -71,6 +71,22 @@ fn record(kind: &str, own: Value) -> Value {
     record
 }
 
+/// Writes the fields of a call into its block, where serde writes them too.
+pub(super) fn calls_in_blocks(schemas: &mut Map<String, Value>) {
+    let Some(call) = schemas.remove("ToolCall") else { return };
+    let blocks = schemas.get_mut("Block").and_then(|block| block["oneOf"].as_array_mut()).into_iter().flatten();
+    for block in blocks.filter_map(Value::as_object_mut).filter(|block| block.contains_key("$ref")) {
+        block.remove("$ref");
+        for (field, merged) in [("properties", &call["properties"]), ("required", &call["required"])] {
+            match (block.get_mut(field), merged) {
+                (Some(Value::Object(own)), Value::Object(more)) => own.extend(more.clone()),
+                (Some(Value::Array(own)), Value::Array(more)) => own.extend(more.iter().cloned()),
+                _ => {}
+            }
+        }
+    }
+}
+
 /// Makes optional what a view leaves out, and says which views show a record at all.
 pub(super) fn hidden_by_views(schemas: &mut Map<String, Value>) {
     for schema in schemas.values_mut() {
@@ -80,12 +96,13 @@ pub(super) fn hidden_by_views(schemas: &mut Map<String, Value>) {
         }
     }
     // a block that a view hides keeps its place: its type, and what names a call
-    let blocks = schemas.get_mut("Block").and_then(|block| block["oneOf"].as_array_mut()).into_iter().flatten();
-    for block in blocks.filter(|block| block["properties"]["type"]["const"] == "reasoning") {
-        optional(block, "text");
-    }
-    if let Some(call) = schemas.get_mut("ToolCall") {
-        optional(call, "args");
+    for block in schemas.get_mut("Block").and_then(|block| block["oneOf"].as_array_mut()).into_iter().flatten() {
+        if block["properties"]["type"]["const"] == "reasoning" {
+            optional(block, "text");
+        }
+        if block["properties"]["type"]["const"] == "tool_call" {
+            optional(block, "args");
+        }
     }
 }
 
@@ -116,7 +133,7 @@ fn narrow(kind: &str, schema: &mut Value) {
     }
 }
 
-fn event(kind: &str, id: Option<Value>, data: Value) -> Value {
+fn event(kind: &str, id: Option<Value>, data: &Value) -> Value {
     let mut properties = json!({"event": {"const": kind}, "data": data});
     let mut required = vec!["event", "data"];
     if let Some(id) = id {
@@ -126,7 +143,7 @@ fn event(kind: &str, id: Option<Value>, data: Value) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }
 
-fn object(description: &str, properties: Value) -> Value {
+fn object(description: &str, properties: &Value) -> Value {
     let required: Vec<String> = properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
     json!({"type": "object", "description": description, "properties": properties, "required": required})
 }
@@ -145,15 +162,15 @@ fn live_events() -> Vec<Value> {
     let progress =
         json!({"mode": modes, "char_delta": {"type": "integer", "minimum": 0, "description": "Characters since the last such event."}});
     let mut report =
-        object("The newest report of a running tool; the other fields are the tool's own.", json!({"tool_call_id": {"type": "string"}}));
+        object("The newest report of a running tool; the other fields are the tool's own.", &json!({"tool_call_id": {"type": "string"}}));
     report["additionalProperties"] = json!(true);
     let cursor = || Some(json!({"$ref": CURSOR}));
     vec![
-        event("text_delta", cursor(), object("A piece of the answer.", text())),
-        event("reasoning_delta", cursor(), object("A piece of the model's reasoning.", text())),
-        event("tool_input_delta", cursor(), object("The model begins to call a tool; the arguments stand in the `message`.", call)),
-        event("stream_progress", None, object("What the turn is doing, when it changes and now and then in between.", progress)),
-        event("tool_progress", None, report),
+        event("text_delta", cursor(), &object("A piece of the answer.", &text())),
+        event("reasoning_delta", cursor(), &object("A piece of the model's reasoning.", &text())),
+        event("tool_input_delta", cursor(), &object("The model begins to call a tool; the arguments stand in the `message`.", &call)),
+        event("stream_progress", None, &object("What the turn is doing, when it changes and now and then in between.", &progress)),
+        event("tool_progress", None, &report),
     ]
 }
 
@@ -167,14 +184,14 @@ fn control_events(generator: &mut SchemaGenerator) -> Vec<Value> {
     });
     let mut closing = object(
         "The gateway ends the stream. Come back with the last id, after `retry_after_ms` where it is there; without it nothing is left to come.",
-        json!({"reason": {"enum": ["draining", "token_expired", "slow", "deleted", "max_age"]}}),
+        &json!({"reason": {"enum": ["draining", "token_expired", "slow", "deleted", "max_age"]}}),
     );
     closing["properties"]["retry_after_ms"] = json!({"type": "integer", "minimum": 0});
     vec![
-        event("hello", None, value(hello)),
-        event("heartbeat", None, object("Every 15 seconds.", at)),
-        event("reset", None, object("The cursor cannot be honoured: empty the view, all comes again from record 1.", reset)),
-        event("closing", None, closing),
+        event("hello", None, &value(hello)),
+        event("heartbeat", None, &object("Every 15 seconds.", &at)),
+        event("reset", None, &object("The cursor cannot be honoured: empty the view, all comes again from record 1.", &reset)),
+        event("closing", None, &closing),
     ]
 }
 

@@ -77,6 +77,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     written.extend(events);
     written.values_mut().for_each(absent_is_not_null);
     written.extend(requests);
+    events::calls_in_blocks(&mut written);
     events::hidden_by_views(&mut written);
     written.values_mut().for_each(for_readers);
     written

@@ -11,24 +11,24 @@ use crate::http::body::json;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Alive {
-    status: Lives,
+    status: Life,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Lives {
+enum Life {
     Ok,
 }
 
 /// Whether requests can be served.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Readiness {
-    status: Ready,
+    status: Service,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Ready {
+enum Service {
     Ready,
     Draining,
     StoreUnavailable,
@@ -40,7 +40,7 @@ enum Ready {
     extensions(("x-curl" = json!("curl -s $B/healthz")))
 )]
 pub(crate) async fn alive() -> Response {
-    json(StatusCode::OK, &Alive { status: Lives::Ok })
+    json(StatusCode::OK, &Alive { status: Life::Ok })
 }
 
 /// Show whether requests can be served
@@ -54,11 +54,11 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
     let settings = gateway.sessions.settings();
     let draining = gateway.draining.is_cancelled();
     match settings.store.due(settings.clock.now(), 1).await {
-        Ok(_) if !draining => json(StatusCode::OK, &Readiness { status: Ready::Ready }),
-        Ok(_) => json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Ready::Draining }),
+        Ok(_) if !draining => json(StatusCode::OK, &Readiness { status: Service::Ready }),
+        Ok(_) => json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Service::Draining }),
         Err(error) => {
             tracing::warn!(%error, "not ready");
-            json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Ready::StoreUnavailable })
+            json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Service::StoreUnavailable })
         }
     }
 }
