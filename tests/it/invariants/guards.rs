@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use portico::channel::PROFILES;
-use portico::domain::Principal;
-use portico::domain::principal::Scopes;
 use portico::domain::profile::Capabilities;
 use portico::domain::toolset::{CallKind, Candidate, Needs, Policy, ToolSpec, Toolset};
+use portico::domain::{Principal, Scope};
 use serde_json::{Value, json};
 
 use crate::harness::gateway::portico;
@@ -197,18 +196,17 @@ async fn i12_nobody_elses() {
 
 #[test]
 fn i12_a_principal_sees_its_own_and_an_administrator_its_tenant() {
-    let who = |admin, tenant: &str, name: &str| Principal {
-        name: name.into(),
-        tenant: tenant.into(),
-        scopes: Scopes { admin, cli: true, approve: true, approve_effects: true },
+    let who = |admin, tenant: &str, name: &str| {
+        let scopes = Scope::ALL.into_iter().filter(|scope| admin || *scope != Scope::Admin);
+        Principal::key(name, tenant, scopes.collect())
     };
     for (principal, tenant, owner, sees) in [
-        (who(false, "a", "ann"), "a", "ann", true),
-        (who(false, "a", "ann"), "a", "bob", false),
-        (who(false, "a", "ann"), "b", "ann", false),
+        (who(false, "a", "ann"), "a", "key:ann", true),
+        (who(false, "a", "ann"), "a", "key:bob", false),
+        (who(false, "a", "ann"), "b", "key:ann", false),
         (who(false, "a", "ann"), "a", "", false),
-        (who(true, "a", "ann"), "a", "bob", true),
-        (who(true, "a", "ann"), "b", "ann", false),
+        (who(true, "a", "ann"), "a", "key:bob", true),
+        (who(true, "a", "ann"), "b", "key:ann", false),
         (who(true, "a", "ann"), "", "ann", false),
     ] {
         assert_eq!(principal.sees(tenant, owner), sees, "{principal:?} and the session of {owner:?} in {tenant:?}");
