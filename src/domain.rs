@@ -4,8 +4,9 @@
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
 //! Beside them: [`args`] and [`digest`] (exact bytes), [`live`] (what is never a record), [`mod@pending`], [`profile`] and [`toolset`] (what may be
-//! done where), [`principal`], [`usage`], and [`sse`], which reads streams for clients and providers alike.
+//! done where), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads streams for clients and providers alike.
 
+pub mod api_key;
 pub mod args;
 pub mod cursor;
 pub mod digest;
@@ -33,7 +34,7 @@ pub use ids::{ApprovalId, DigestId, IdSource, MessageId, QuestionId, Seq, Sessio
 pub use live::LiveEvent;
 pub use message::{Block, Finish};
 pub use overview::Overview;
-pub use principal::Principal;
+pub use principal::{Principal, Scope};
 pub use profile::ChannelProfile;
 pub use record::Record;
 pub use state::SessionState;

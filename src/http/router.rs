@@ -29,7 +29,9 @@ pub fn router(gateway: Gateway) -> Router {
     let page = Router::new()
         .route("/", get(assets::index))
         .route("/page.js", get(assets::script))
+        .route("/api.js", get(assets::api))
         .route("/cards.js", get(assets::cards))
+        .route("/feed.js", get(assets::feed))
         .route("/markdown.js", get(assets::markdown))
         .route("/scroll.js", get(assets::scroll))
         .route("/page.css", get(assets::style));

@@ -8,6 +8,7 @@
 mod harness;
 
 mod access;
+mod api_page;
 mod approvals;
 mod bad_input;
 mod cancel;

@@ -120,7 +120,7 @@ pub(super) fn answers(path: &str, operation: &mut Map<String, Value>) {
 fn implied(path: &str, operation: &Map<String, Value>) -> Vec<&'static str> {
     let mut codes = Vec::new();
     if path.starts_with("/v1/") {
-        codes.extend(["unauthorized", "internal"]);
+        codes.extend(["unauthorized", "forbidden", "internal"]);
     }
     let parameters = operation.get("parameters").and_then(Value::as_array).into_iter().flatten();
     let checked = parameters.filter(|p| p["in"] == "query" || p["name"] == "Idempotency-Key").count();

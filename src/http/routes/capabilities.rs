@@ -7,8 +7,8 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::domain::Principal;
 use crate::domain::toolset::{Absent, Candidate, Policy};
+use crate::domain::{Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
 use crate::http::openapi::parameters::SessionPath;
@@ -54,7 +54,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let overview = session.overview()?;
     let setup = &gateway.sessions.settings().setup;
     let set = setup.toolset(&overview.channel, &overview.agent).unwrap_or_default();

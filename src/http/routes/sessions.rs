@@ -15,12 +15,12 @@ use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
-use crate::domain::{AgentEvent, MessageId, Overview, Principal, Record, SessionId};
-use crate::http::Gateway;
+use crate::domain::{AgentEvent, MessageId, Overview, Principal, Record, Scope, SessionId};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterSession, IdempotencyKey, Limit, OfChannel, SessionPath};
+use crate::http::{Gateway, need};
 use crate::session::SessionError;
 use crate::session::command::{Queue, SessionPatch};
 use crate::store::{IntakeRow, SessionFilter};
@@ -61,7 +61,7 @@ pub(crate) type SessionPage = ListPage<SessionObject>;
     responses((status = 201, description = "The new session.", body = SessionObject,
         headers(("Idempotency-Replayed" = String, description = "`true` where this is the first answer again.")))),
     extensions(
-        ("x-codes" = json!(["forbidden", "local_key_required", "idempotency_conflict", "not_found", "store_unavailable", "rate_limited"])),
+        ("x-codes" = json!(["local_key_required", "idempotency_conflict", "not_found", "store_unavailable", "rate_limited"])),
         ("x-curl" = json!(r#"curl -s $B/v1/sessions --json '{"title":"Boats","metadata":{"customer":"c-17"}}'"#)),
     )
 )]
@@ -71,6 +71,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    need(&caller, Scope::SessionsWrite, "making a session")?;
     let key = body::idempotency_key(&headers)?;
     let read = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?;
     let created = checked(&gateway, &caller, read.parse()?)?;
@@ -99,9 +100,7 @@ fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<Sess
         let there = PROFILES.map(|p| p.label).join(", ");
         return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on; there are: {there}")));
     }
-    if !gateway.may_use_channel(caller, &channel) {
-        return Err(ApiError::local_key_required("a cli session"));
-    }
+    gateway.channel_open_to(caller, &channel, "a cli session")?;
     let agent = create.agent.unwrap_or_else(|| "default".into());
     if !gateway.agents.contains(&agent) {
         return Err(ApiError::invalid("/agent", format!("there is no agent {agent:?}; there are: {}", gateway.agents.join(", "))));
@@ -199,10 +198,11 @@ pub(crate) async fn list(
     Extension(caller): Extension<Principal>,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
+    need(&caller, Scope::SessionsRead, "this")?;
     let limit = query.page.limit()?;
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),
-        owner: (!caller.scopes.admin).then(|| caller.name.clone()),
+        owner: (!caller.is_admin()).then(|| caller.name.clone()),
         channel: query.channel,
         after: query.page.after_id("ses_")?.map(SessionId::from),
         limit: limit + 1,
@@ -225,7 +225,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     Ok(body::json(StatusCode::OK, &session.overview()?.object()))
 }
 
@@ -265,7 +265,7 @@ pub(crate) async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
     let overview = gateway.sessions.update(&session, patch).await?;
@@ -285,7 +285,7 @@ pub(crate) async fn erase(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     gateway.sessions.delete(session.id()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -330,7 +330,7 @@ pub(crate) async fn cancel(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?.parse()?;
     let queue = if cancel.keep_queue { Queue::Keep } else { Queue::Remove };
     let cancelled = gateway.sessions.cancel(&session, queue, caller.name).await?;

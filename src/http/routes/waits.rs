@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView};
-use crate::domain::{Principal, SessionId};
+use crate::domain::{Principal, Scope, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
@@ -45,7 +45,7 @@ fn one_of_them(schema: &mut Schema) {
     request_body(content = Answers, example = json!({"answers": [{"id": "q1", "selected": ["Rowing boat"]}]})),
     responses((status = 200, description = "The questions with their answers.", body = QuestionView)),
     extensions(
-        ("x-codes" = json!(["not_found", "expired", "already_decided", "forbidden", "store_unavailable", "rate_limited"])),
+        ("x-codes" = json!(["not_found", "expired", "already_decided", "store_unavailable", "rate_limited"])),
         ("x-curl" = json!(r#"curl -s $B/v1/sessions/$C/questions/$Q --json '{"answers":[{"id":"q1","selected":["Rowing boat"]}]}'"#)),
     )
 )]
@@ -56,7 +56,7 @@ pub(crate) async fn answer_question(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let given: Answers = body::read(&headers, body, DECISION_CAP, Need::Required).await?.parse()?;
     let answers = match (given.answers, given.declined) {
         (Some(answers), false) => Some(answers),
@@ -87,7 +87,7 @@ pub(crate) struct Content {
     request_body(content = Content, example = json!({"content": "the page shows two boats"})),
     responses((status = 200, description = "The call with its result.", body = ClientCallView)),
     extensions(
-        ("x-codes" = json!(["not_found", "expired", "already_decided", "forbidden", "store_unavailable", "rate_limited"])),
+        ("x-codes" = json!(["not_found", "expired", "already_decided", "store_unavailable", "rate_limited"])),
         ("x-curl" = json!(r#"curl -s $B/v1/sessions/$C/client_calls/$T --json '{"content":"the page shows two boats"}'"#)),
     )
 )]
@@ -98,7 +98,7 @@ pub(crate) async fn answer_client_call(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let given: Content = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let missing = || ApiError::not_found("there is no such call");
     let item = find(&gateway, session.id(), &tool_call_id).await?.ok_or_else(missing)?;

@@ -21,14 +21,13 @@ struct Contract {
 }
 
 /// The operation that a request is for: its path as the document has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Operation {
+struct Operation {
     path: String,
     method: String,
 }
 
 /// The operation of a request, if the document has one.
-pub(crate) fn operation(method: &str, target: &str) -> Option<Operation> {
+fn operation(method: &str, target: &str) -> Option<Operation> {
     let path = target.split(['?', '#']).next().unwrap_or_default();
     let paths = CONTRACT.api["paths"].as_object().expect("paths");
     let found = paths.iter().find(|(template, item)| matches(template, path) && item.get(method.to_ascii_lowercase()).is_some())?;
@@ -46,38 +45,64 @@ fn matches(template: &str, path: &str) -> bool {
     }
 }
 
-/// Fails the test unless the document allows this answer to this request.
-pub(crate) fn check_answer(method: &str, target: &str, status: u16, headers: &[(String, String)], body: &[u8]) {
+/// Every method and path that the document has.
+pub(crate) fn operations() -> Vec<(String, String)> {
+    let items = CONTRACT.api["paths"].as_object().expect("paths");
+    let methods = |item: &Value| item.as_object().expect("operations").keys().map(|method| method.to_uppercase()).collect::<Vec<_>>();
+    items.iter().flat_map(|(path, item)| methods(item).into_iter().map(|method| (method, path.clone()))).collect()
+}
+
+/// The `operationId` of what a request is for.
+pub(crate) fn operation_of(method: &str, target: &str) -> Option<String> {
+    let Operation { path, method } = operation(method, target)?;
+    CONTRACT.api["paths"][path][method]["operationId"].as_str().map(ToOwned::to_owned)
+}
+
+/// Of each operation with a body: its name, its example and its command.
+pub(crate) fn examples() -> Vec<(String, Value, String)> {
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
+    let items = CONTRACT.api["paths"].as_object().expect("paths").values();
+    let operations = items.flat_map(|item| item.as_object().expect("operations").values()).filter(|o| !o["requestBody"].is_null());
+    let example = |o: &Value| o["requestBody"]["content"]["application/json"]["example"].clone();
+    operations.map(|o| (text(&o["operationId"]), example(o), text(&o["x-codeSamples"][0]["source"]))).collect()
+}
+
+/// Whether the document allows this answer to this request.
+///
+/// # Errors
+/// What it does not allow.
+pub(crate) fn judge_answer(method: &str, target: &str, status: u16, headers: &[(String, String)], body: &[u8]) -> Result<(), String> {
     let header = |name: &str| headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map_or("", |(_, value)| value);
     let kind = header("content-type").split(';').next().unwrap_or_default();
-    let told = || format!("{method} {target}: {status} {kind} {}", String::from_utf8_lossy(body));
+    let wrong = |why: &str| Err(format!("{why}: {method} {target}: {status} {kind} {}", String::from_utf8_lossy(body)));
     let Some(Operation { path, method }) = operation(method, target) else {
-        assert!(status >= 400 || !kind.contains("json"), "the document does not have it: {}", told());
-        return;
+        // the page's own files, and what is refused because it is not there
+        return if status >= 400 || !kind.contains("json") { Ok(()) } else { wrong("the document has no such operation") };
     };
-    let responses = &CONTRACT.api["paths"][&path][&method]["responses"];
-    let response = &responses[status.to_string()];
-    assert!(response.is_object(), "the document does not know this status: {}", told());
-    for name in response["headers"].as_object().into_iter().flatten().map(|(name, _)| name).filter(|name| must_come(name)) {
-        assert!(!header(name).is_empty(), "no {name}: {}", told());
+    let response = &CONTRACT.api["paths"][&path][&method]["responses"][status.to_string()];
+    if !response.is_object() {
+        return wrong("the document does not know this status");
+    }
+    let promised = response["headers"].as_object().into_iter().flatten().map(|(name, _)| name).filter(|name| must_come(name));
+    if let Some(missing) = promised.into_iter().find(|name| header(name).is_empty()) {
+        return wrong(&format!("there is no {missing}"));
     }
     let Some(content) = response["content"].as_object() else {
-        assert!(body.is_empty(), "a body where none is due: {}", told());
-        return;
+        return if body.is_empty() { Ok(()) } else { wrong("there is a body where none is due") };
     };
-    assert!(content.contains_key(kind), "the document does not know this content type: {}", told());
-    if kind == "text/event-stream" {
-        return;
+    if !content.contains_key(kind) {
+        return wrong("the document does not know this content type");
     }
+    if !kind.ends_with("json") {
+        return Ok(());
+    }
+    let Ok(value) = serde_json::from_slice::<Value>(body) else { return wrong("the body is not JSON") };
     let place = format!("/paths/{}/{method}/responses/{status}/content/{}/schema", escaped(&path), escaped(kind));
-    let value: Value = serde_json::from_slice(body).unwrap_or_else(|e| panic!("not JSON ({e}): {}", told()));
-    if let Err(why) = CONTRACT.validate(&place, &value) {
+    CONTRACT.validate(&place, &value).or_else(|why| {
         // of a page of records the first that is wrong says more than all of them
-        for record in value["data"].as_array().into_iter().flatten().filter(|row| row.get("type").is_some()) {
-            check_record(record);
-        }
-        panic!("{why}\n{}", told());
-    }
+        value["data"].as_array().into_iter().flatten().filter(|row| row.get("type").is_some()).try_for_each(judge_record)?;
+        wrong(&why)
+    })
 }
 
 /// Headers that stand on every answer of their status.
@@ -85,28 +110,27 @@ fn must_come(name: &str) -> bool {
     matches!(name, "X-Request-Id" | "Retry-After" | "WWW-Authenticate")
 }
 
-fn check_record(record: &Value) {
+fn judge_record(record: &Value) -> Result<(), String> {
     let kind = record["type"].as_str().unwrap_or_default();
-    let place = CONTRACT.api.pointer("/components/schemas/Record/discriminator/mapping").and_then(|m| m[kind].as_str());
-    let place = place.unwrap_or_else(|| panic!("the document has no record {kind}: {record}"));
-    if let Err(why) = CONTRACT.validate(place.trim_start_matches('#'), record) {
-        panic!("{why}\n{record}");
-    }
+    let mapping = &CONTRACT.api["components"]["schemas"]["Record"]["discriminator"]["mapping"];
+    let place = mapping[kind].as_str().ok_or_else(|| format!("the document has no record {kind}: {record}"))?;
+    CONTRACT.validate(place.trim_start_matches('#'), record).map_err(|why| format!("{why}: {record}"))
 }
 
-/// Fails the test unless the document has this event.
-pub(crate) fn check_event(frame: &Frame) {
-    let Some(kind) = &frame.event else { return };
+/// Whether the document has this event, in this shape. A frame without an event moves the cursor only.
+///
+/// # Errors
+/// What it does not allow.
+pub(crate) fn judge_event(frame: &Frame) -> Result<(), String> {
+    let Some(kind) = &frame.event else { return Ok(()) };
     let all = CONTRACT.components["schemas"]["StreamEvent"]["oneOf"].as_array().expect("events");
     let place = all.iter().position(|event| event["properties"]["event"]["const"] == *kind);
-    let place = place.unwrap_or_else(|| panic!("the document has no event {kind}: {frame:?}"));
+    let place = place.ok_or_else(|| format!("the document has no event {kind}: {frame:?}"))?;
     let mut event = json!({"event": kind, "data": frame.json()});
     if let Some(id) = &frame.id {
         event["id"] = json!(id);
     }
-    if let Err(why) = CONTRACT.validate(&format!("/components/schemas/StreamEvent/oneOf/{place}"), &event) {
-        panic!("{why}\n{frame:?}");
-    }
+    CONTRACT.validate(&format!("/components/schemas/StreamEvent/oneOf/{place}"), &event).map_err(|why| format!("{why}: {frame:?}"))
 }
 
 fn escaped(segment: &str) -> String {

@@ -195,7 +195,7 @@ impl Exchange {
         // a body that was cut is no answer
         if matches!(self.framing, Framing::Ended | Framing::UntilClose) {
             let (method, target) = &self.asked;
-            contract::check_answer(method, target, self.status, &self.headers, &body);
+            contract::judge_answer(method, target, self.status, &self.headers, &body).unwrap_or_else(|why| panic!("{why}"));
         }
         Answer { status: self.status, headers: self.headers, body }
     }

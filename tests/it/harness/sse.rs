@@ -151,7 +151,7 @@ impl Sse {
         if line.is_empty() {
             let frame = std::mem::take(&mut self.open);
             if frame != Frame::default() {
-                contract::check_event(&frame);
+                contract::judge_event(&frame).unwrap_or_else(|why| panic!("{why}"));
                 self.ready.push_back(frame);
             }
             return;
