@@ -35,6 +35,7 @@ const PATH: &str = "/v1/sessions";
 pub(crate) struct Create {
     /// Where its messages come from: tone, tools and limits follow from it. `cli` acts on the gateway's machine and needs the local key.
     /// Default: `api`.
+    #[serde(default)]
     #[schemars(schema_with = "channels")]
     channel: Option<String>,
     /// A name of the configuration's `[agents]`. Default: `default`.
@@ -246,8 +247,6 @@ fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: 
 }
 
 /// Change a session
-///
-/// A merge-patch of title and metadata.
 #[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions",
     params(SessionPath),
     request_body(content((Change = "application/json", example = json!({"title": "Boats in June", "metadata": {"customer": null}})),

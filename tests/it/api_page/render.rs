@@ -108,7 +108,7 @@ fn kind(schema: &Value) -> String {
         return format!("[{name}](#{})", name.to_lowercase());
     }
     if !schema["const"].is_null() {
-        return format!("`{}`", schema["const"]);
+        return format!("`{}`", schema["const"].to_string().replace('"', ""));
     }
     if let Some(all) = schema["enum"].as_array() {
         return all.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
