@@ -9,6 +9,7 @@ mod harness;
 
 mod access;
 mod approvals;
+mod artifacts;
 mod bad_input;
 mod cancel;
 mod capabilities;
@@ -17,6 +18,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod events;
+mod export;
 mod invariants;
 mod messages;
 mod questions;

@@ -17,6 +17,9 @@ use super::soon;
 
 type Fallback = Box<dyn Fn(&Value) -> Reply + Send>;
 
+/// Tools that every channel has.
+pub(crate) const EVERYWHERE: [&str; 1] = ["read_artifact"];
+
 /// The model's server.
 #[derive(Debug)]
 pub(crate) struct Provider {
@@ -67,7 +70,7 @@ impl Provider {
             gates: HashMap::new(),
             requests: Vec::new(),
             bodies: Vec::new(),
-            offered: BTreeSet::new(),
+            offered: EVERYWHERE.map(str::to_owned).into(),
             toolless: false,
             wrong: Vec::new(),
         };
@@ -100,8 +103,13 @@ impl Provider {
         self.shared.state.lock().unwrap().fallback = Some(Box::new(reply));
     }
 
-    /// The tools that each request must offer; none unless this is called.
+    /// The tools that each request must offer beside [`EVERYWHERE`]; none unless this is called.
     pub(crate) fn offers(&self, tools: &[&str]) {
+        self.offers_only(&[tools, &EVERYWHERE].concat());
+    }
+
+    /// The tools that each request must offer.
+    pub(crate) fn offers_only(&self, tools: &[&str]) {
         self.shared.state.lock().unwrap().offered = tools.iter().map(|t| (*t).to_owned()).collect();
     }
 
