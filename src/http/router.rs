@@ -42,7 +42,9 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/readyz", get(health::ready))
         .route("/", get(assets::index))
         .route("/page.js", get(assets::script))
+        .route("/api.js", get(assets::api))
         .route("/cards.js", get(assets::cards))
+        .route("/feed.js", get(assets::feed))
         .route("/markdown.js", get(assets::markdown))
         .route("/scroll.js", get(assets::scroll))
         .route("/page.css", get(assets::style));

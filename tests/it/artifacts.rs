@@ -201,3 +201,43 @@ async fn where_the_operator_denies_the_tool_it_is_not_named() {
     assert!(list(&absent, "/absent").iter().any(|a| a["tool"] == "read_artifact"), "{absent}");
     assert!(records.iter().all(|r| kind(r) != "approval_requested"));
 }
+
+/// The keys are `pk_ann` and `pk_bob`.
+const KEYS: &str = r#"[tools.bash]
+policy = "allow"
+[[auth.keys]]
+name = "ann"
+hash = "sha256:6da192ab353616341368fd2f3b1e9d369bdc74db0853407210edd39714389dac"
+scopes = ["sessions:read", "sessions:write", "cli"]
+[[auth.keys]]
+name = "bob"
+hash = "sha256:9e0675c6738941d1d1537f8159a43bfcb23c361bc8888fa12998f1c73db99605"
+scopes = ["sessions:read", "sessions:write", "cli"]
+"#;
+
+#[tokio::test]
+async fn its_owner_has_it_and_nobody_else() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::with(&provider, Settings { tables: KEYS, ..Settings::default() }).await;
+    provider.offers(&["ask_user", "bash"]);
+    provider.push(Reply::stream().bash("c1", COMMAND).calls());
+    provider.push(Reply::text("done"));
+    let ann = ("Authorization", "Bearer pk_ann");
+    let made = gateway.post_with("/v1/sessions", &[ann], &json!({"channel": "cli"})).await.expect(201);
+    let session = format!("/v1/sessions/{}", text(&made, "/id"));
+    let wait = ("Prefer", "wait=60");
+    gateway.post_with(&format!("{session}/messages"), &[ann, wait], &json!({"text": "go"})).await.expect(200);
+    let export = gateway.send("GET", &format!("{session}/export"), &[ann], None).await;
+    let records: Vec<Value> = String::from_utf8(export.body).unwrap().lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(records.iter().all(|r| kind(r) != "request" && r.get("reply_to").is_none()), "an owner's view");
+    let end = the(&records, "tool_end");
+    assert!(end.get("content").is_none());
+    let artifact = format!("{session}/artifacts/{}", text(end, "/artifact_id"));
+    let answer = gateway.send("GET", &artifact, &[ann], None).await;
+    assert_eq!((answer.status, String::from_utf8(answer.body).unwrap()), (200, whole()));
+    for path in [artifact, format!("{session}/export")] {
+        gateway.send("GET", &path, &[("Authorization", "Bearer pk_bob")], None).await.problem(404, "not_found");
+        gateway.send("GET", &path, &[], None).await.problem(401, "unauthorized");
+        gateway.send("GET", &format!("{path}?view=admin"), &[ann], None).await.problem(422, "invalid_request");
+    }
+}

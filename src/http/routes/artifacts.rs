@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::INERT;
-use crate::domain::{ArtifactId, Principal};
+use crate::domain::{ArtifactId, Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::{Gateway, view_for};
@@ -28,7 +28,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let view = view_for(&caller, query.view.as_deref())?;
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let unknown = || ApiError::not_found("there is no such artifact");
     let artifact_id: ArtifactId = artifact_id.parse().map_err(|_| unknown())?;
     if !view.shows_artifacts() {

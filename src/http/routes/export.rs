@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tracing::warn;
 
 use super::INERT;
-use crate::domain::{Principal, Seq, View};
+use crate::domain::{Principal, Scope, Seq, View};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::{Gateway, view_for};
@@ -41,9 +41,9 @@ pub(crate) async fn whole(
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, ApiError> {
     let view = view_for(&caller, query.view.as_deref())?;
-    let lease = gateway.session(&caller, &id).await?;
+    let lease = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let head = lease.overview()?.head;
-    let export = Export { view, may_decide: gateway.may_decide(&caller), head, sent: 0, lease, gateway };
+    let export = Export { view, may_decide: gateway.may_decide(&caller, &lease)?, head, sent: 0, lease, gateway };
     // a store that cannot read at all is said before the answer begins
     let first = export.read().await?;
     let headers = [

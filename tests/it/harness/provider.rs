@@ -113,7 +113,7 @@ impl Provider {
         self.shared.state.lock().unwrap().offered = tools.iter().map(|t| (*t).to_owned()).collect();
     }
 
-    /// Requests without any tools are right as well: a turn at its limit sends one.
+    /// Requests without tools, or with those of [`EVERYWHERE`] alone, are right as well: a turn at its limit, other channels.
     pub(crate) fn may_offer_none(&self) {
         self.shared.state.lock().unwrap().toolless = true;
     }
@@ -221,7 +221,7 @@ pub(crate) fn tools_of(body: &Value) -> BTreeSet<String> {
 pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = tools_of(body);
-    if tools != *offered && !(toolless && tools.is_empty()) {
+    if tools != *offered && !(toolless && tools.iter().all(|tool| EVERYWHERE.contains(&tool.as_str()))) {
         wrong.push(format!("offers {tools:?}, not {offered:?}"));
     }
     let mut owed: VecDeque<String> = VecDeque::new();
