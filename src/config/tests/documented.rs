@@ -77,7 +77,7 @@ fn the_ranges_it_names_are_the_ones_that_hold() {
             comment.clear();
         }
     }
-    assert_eq!(checked, 10);
+    assert_eq!(checked, 11);
 }
 
 #[test]
