@@ -45,7 +45,7 @@ impl App {
         let store = Arc::new(SqliteStore::open(&config.store.path).context("the store does not open")?);
         let key = local_key::ensure(&config.store.path)?;
         let page = format!("http://{}:{port}/#key={}", host(config), key.expose_secret());
-        let agents = Arc::new(Agents::new(config)?);
+        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock))?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
@@ -71,7 +71,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config).map(drop)
+        Agents::new(config, Arc::new(SystemClock)).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.

@@ -18,9 +18,11 @@ use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
 pub mod ask_user;
 pub mod bash;
 pub mod demo;
+pub mod net_guard;
 #[cfg(test)]
 mod tests;
 pub mod toolbox;
+pub mod web_fetch;
 
 pub use toolbox::Toolbox;
 
