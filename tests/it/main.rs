@@ -30,4 +30,5 @@ mod shutdown;
 mod steer;
 mod turns;
 mod views;
+mod web_fetch;
 mod wire;

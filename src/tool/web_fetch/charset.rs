@@ -25,9 +25,12 @@ fn encoding(body: &[u8], declared: Option<&str>, kind: Kind) -> &'static Encodin
     by_server.or_else(by_page).unwrap_or_else(|| if could_be_utf8(body) { UTF_8 } else { WINDOWS_1252 })
 }
 
-/// Valid, but for a last character that may be cut.
+/// Valid, but for a last character that may be cut. That one alone, behind nothing but ASCII, says nothing.
 fn could_be_utf8(body: &[u8]) -> bool {
-    std::str::from_utf8(body).map_or_else(|error| error.error_len().is_none(), |_| true)
+    match std::str::from_utf8(body) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none() && !body[..error.valid_up_to()].is_ascii(),
+    }
 }
 
 /// What a `meta` element of the page says: `charset=...`, also within `content="text/html; charset=..."`.
@@ -93,6 +96,7 @@ mod tests {
     #[test]
     fn a_cut_character_does_not_change_the_rest() {
         assert_eq!(html(b"<p>\xc3\xa9\xe6\x97", None), "<p>é\u{fffd}");
+        assert_eq!(html(b"<p>caf\xe9", None), "<p>café");
         assert_eq!(decode(b"<meta charset=shift_jis>\xc3\xa9", None, Kind::Text), "<meta charset=shift_jis>é");
     }
 }

@@ -13,8 +13,8 @@ use url::Url;
 const PIECE: usize = 4 * 1024;
 /// New nodes between two measurements of its depth, each of which visits the whole tree.
 const MEASURE_EVERY: usize = 4_096;
-/// Nodes at which parsing stops; the longest articles have a tenth of it. About 100 MB at most.
-pub(super) const MAX_NODES: usize = 400_000;
+/// Nodes at which parsing stops; the longest articles have a fifth of it. About 50 MB at most.
+pub(super) const MAX_NODES: usize = 200_000;
 /// Nesting that no page needs: browsers themselves stop at 512, and pages that people write have less than 100. Recursion over as many levels
 /// takes at most half of a blocking thread's 2 MiB of stack, in a debug build.
 pub(super) const MAX_DEPTH: usize = 256;

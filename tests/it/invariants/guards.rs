@@ -77,20 +77,21 @@ fn named(system: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn i11_capabilities_not_names() {
-    let every = ["ask_user", "bash", "demo_booking", "demo_lookup"];
+    let every = ["ask_user", "bash", "demo_booking", "demo_lookup", "web_fetch"];
     let asking = "[channels.web]\nallow_ask_user = true\n[tools.bash]\npolicy = \"deny\"\n";
+    let denying = "[tools.ask_user]\npolicy = \"deny\"\n[tools.bash]\npolicy = \"allow\"\n[tools.web_fetch]\npolicy = \"deny\"\n";
     // of each channel in turn: cli, web, api
     let table: [(&str, [&[&str]; 3]); 3] = [
-        ("", [&["ask_user", "bash"], &[], &[]]),
-        (asking, [&["ask_user"], &["ask_user"], &[]]),
-        ("[tools.ask_user]\npolicy = \"deny\"\n[tools.bash]\npolicy = \"allow\"\n", [&["bash"], &[], &[]]),
+        ("", [&["ask_user", "bash", "web_fetch"], &["web_fetch"], &["web_fetch"]]),
+        (asking, [&["ask_user", "web_fetch"], &["ask_user", "web_fetch"], &["web_fetch"]]),
+        (denying, [&["bash"], &[], &[]]),
     ];
     for (tables, expected) in table {
         let provider = Provider::start().await;
         let gateway = Gateway::with(&provider, Settings { tables, ..Settings::default() }).await;
         for (profile, expected) in PROFILES.iter().zip(expected) {
             let (channel, what) = (profile.label, format!("{} with {tables:?}", profile.label));
-            provider.offers(expected);
+            provider.offers_only(expected);
             let made = gateway.post_as_owner("/v1/sessions", &json!({"channel": channel})).await.expect(201);
             let id = text(&made, "/id").to_owned();
             // every tool there is, by name, with arguments that none takes: what is there says so, what is not does not exist
