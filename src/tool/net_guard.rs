@@ -101,13 +101,16 @@ impl NetGuard {
         if found.is_empty() {
             return Err(Refused::NoAddress { name: name.to_owned() });
         }
-        found.iter().try_for_each(|address| self.admit_address(*address, door)).map_err(|refused| match refused {
-            Refused::Private { host, what } => {
-                tracing::info!(name, address = %host, what, "a name was not connected to: [net] allow_private does not open its address");
-                Refused::PrivateName { name: name.to_owned() }
+        for address in found {
+            match self.admit_address(*address, door) {
+                Err(Refused::Private { host, what }) => {
+                    tracing::info!(name, address = %host, what, "a name was not connected to: [net] allow_private does not open its address");
+                    return Err(Refused::PrivateName { name: name.to_owned() });
+                }
+                judged => judged?,
             }
-            other => other,
-        })
+        }
+        Ok(())
     }
 
     fn admit_address(&self, address: IpAddr, door: Door) -> Result<(), Refused> {

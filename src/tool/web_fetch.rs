@@ -100,7 +100,7 @@ impl WebFetch {
     }
 
     async fn fetch(&self, url: Url, max_chars: usize, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
-        let response = self.client.get(url, &headers()).await.map_err(not_fetched)?;
+        let response = self.client.get(url, &headers()).await.map_err(|error| not_fetched(&error))?;
         let fetched_at = self.clock.now();
         let address = response.url().clone();
         let content_type = ContentType::of(response.headers().get(CONTENT_TYPE));
@@ -108,7 +108,7 @@ impl WebFetch {
             return Err(self.error_page(response, &content_type, context).await);
         }
         let declared = readable(&response, &content_type)?;
-        let body = download(response, self.limits.max_bytes, &context.progress).await.map_err(broken)?;
+        let body = download(response, self.limits.max_bytes, &context.progress).await.map_err(|error| broken(&error))?;
         let cut_at_bytes = body.cut.then_some(body.bytes.len());
         let page = self.page(body, declared, content_type, address.clone()).await?;
         Ok(output(&Report { address: &address, fetched_at, page, cut_at_bytes, max_chars }))
@@ -274,15 +274,15 @@ fn unsupported(content_type: &ContentType, bytes: Option<u64>) -> ToolFailure {
     ToolFailure::new(failures::UNSUPPORTED_CONTENT, error)
 }
 
-fn not_fetched(error: FetchError) -> ToolFailure {
-    let code = match &error {
+fn not_fetched(error: &FetchError) -> ToolFailure {
+    let code = match error {
         FetchError::Refused(_) | FetchError::RefusedRedirect { .. } | FetchError::Downgrade { .. } => failures::ADDRESS_REFUSED,
         FetchError::Redirects | FetchError::Location { .. } | FetchError::Transport(_) => failures::FETCH_FAILED,
     };
     ToolFailure::new(code, error.to_string())
 }
 
-fn broken(error: reqwest::Error) -> ToolFailure {
+fn broken(error: &reqwest::Error) -> ToolFailure {
     ToolFailure::new(failures::FETCH_FAILED, format!("the connection broke before the page was whole: {error}"))
 }
 

@@ -29,13 +29,13 @@ pub enum FetchError {
     Refused(#[from] Refused),
     /// `via` redirected to what may not be asked.
     #[error("{via} redirects to an address that is not fetched: {refused}")]
-    RefusedRedirect { via: Url, refused: Refused },
+    RefusedRedirect { via: String, refused: Refused },
     #[error("more than {MAX_REDIRECTS} redirects")]
     Redirects,
     #[error("{via} redirects to what is no address: {location:?}")]
-    Location { via: Url, location: String },
+    Location { via: String, location: String },
     #[error("{via} redirects from https to http, which is not followed: {to}")]
-    Downgrade { via: Url, to: Url },
+    Downgrade { via: String, to: String },
     #[error("{0}")]
     Transport(String),
 }
@@ -105,7 +105,7 @@ impl GuardedClient {
 /// The error with who led there, where that was not the caller.
 fn redirected(error: FetchError, via: Option<&Url>) -> FetchError {
     match (error, via) {
-        (FetchError::Refused(refused), Some(via)) => FetchError::RefusedRedirect { via: via.clone(), refused },
+        (FetchError::Refused(refused), Some(via)) => FetchError::RefusedRedirect { via: via.to_string(), refused },
         (error, _) => error,
     }
 }
@@ -117,9 +117,9 @@ fn redirects(status: StatusCode) -> bool {
 /// Where a `Location` leads.
 pub(super) fn target(via: &Url, location: &[u8]) -> Result<Url, FetchError> {
     let location = String::from_utf8_lossy(location);
-    let to = via.join(&location).map_err(|_| FetchError::Location { via: via.clone(), location: location.into_owned() })?;
+    let to = via.join(&location).map_err(|_| FetchError::Location { via: via.to_string(), location: location.into_owned() })?;
     if via.scheme() == "https" && to.scheme() == "http" {
-        return Err(FetchError::Downgrade { via: via.clone(), to });
+        return Err(FetchError::Downgrade { via: via.to_string(), to: to.to_string() });
     }
     Ok(to)
 }

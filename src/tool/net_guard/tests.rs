@@ -230,7 +230,7 @@ async fn a_redirect_is_judged_like_the_first_address() {
         let lookup = Scripted::new(&[&["127.0.0.1"]]);
         let error = get(&format!("http://127.0.0.2:{}/start", public.port), &["127.0.0.2/32"], lookup).await.unwrap_err();
         let FetchError::RefusedRedirect { via, .. } = &error else { panic!("{target}: {error}") };
-        assert_eq!((via.path(), public.connections()), ("/start", 1), "{target}");
+        assert!(via.ends_with("/start") && public.connections() == 1, "{target}: {error}");
     }
     assert_eq!(private.connections(), 0);
 }
