@@ -21,7 +21,8 @@ use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
-use crate::tool::net_guard::{GuardedClient, NetGuard, SystemLookup};
+use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
+use crate::tool::read_artifact::ReadArtifact;
 use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::{Tool, Toolbox};
 
@@ -196,7 +197,8 @@ fn web_fetch(config: &Config, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest
     let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0));
     let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
-    Ok(WebFetch::new(GuardedClient::new(guard, Arc::new(SystemLookup))?, limits, clock))
+    let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
 }
 
 fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
@@ -208,7 +210,7 @@ fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Tool
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(fetch.clone())];
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it

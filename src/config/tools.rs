@@ -24,6 +24,9 @@ pub struct Tools {
     /// Questions to the person at the other end.
     #[serde(default)]
     pub ask_user: QuestionRules,
+    /// Reading on in long results.
+    #[serde(default)]
+    pub read_artifact: ToolRules,
     /// Pages of the web.
     #[serde(default)]
     pub web_fetch: FetchRules,
@@ -41,6 +44,7 @@ impl Tools {
         match tool {
             "bash" => self.bash.policy,
             "ask_user" => self.ask_user.policy,
+            "read_artifact" => self.read_artifact.policy,
             "web_fetch" => self.web_fetch.policy,
             "demo_lookup" => self.demo_lookup.policy,
             "demo_booking" => self.demo_booking.policy,
@@ -52,6 +56,7 @@ impl Tools {
     pub fn timeout(&self, tool: &str) -> Option<Duration> {
         let seconds = match tool {
             "bash" => self.bash.timeout_s,
+            "read_artifact" => self.read_artifact.timeout_s,
             "web_fetch" => self.web_fetch.timeout_s,
             "demo_lookup" => self.demo_lookup.timeout_s,
             "demo_booking" => self.demo_booking.timeout_s,

@@ -51,7 +51,7 @@ pub struct GuardedClient {
 impl GuardedClient {
     /// # Errors
     /// When TLS cannot be set up.
-    pub fn new(guard: NetGuard, lookup: Arc<dyn Lookup>) -> Result<Self, reqwest::Error> {
+    pub fn new(guard: NetGuard, lookup: &Arc<dyn Lookup>) -> Result<Self, reqwest::Error> {
         let behind = |door| {
             let resolver = GuardedResolver { guard: guard.clone(), door, lookup: lookup.clone() };
             Client::builder()

@@ -90,7 +90,7 @@ fn redirect(to: &str) -> String {
 
 async fn get(url: &str, open: &[&str], lookup: Arc<dyn Lookup>) -> Result<String, FetchError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = GuardedClient::new(guard(open), lookup).unwrap();
+    let client = GuardedClient::new(guard(open), &lookup).unwrap();
     let response = client.get(Url::parse(url).unwrap(), &HeaderMap::new()).await?;
     Ok(response.text().await.unwrap())
 }

@@ -9,7 +9,8 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::domain::Timestamp;
 use crate::tool::Progress;
-use crate::tool::net_guard::{NetGuard, SystemLookup};
+use crate::tool::net_guard::{Lookup, NetGuard, SystemLookup};
+use crate::tool::tests::NoArtifacts;
 
 mod pages;
 
@@ -27,7 +28,8 @@ impl Clock for Noon {
 pub(in crate::tool) fn tool<const N: usize>(open: [&str; N]) -> WebFetch {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let guard = NetGuard::new(open.map(|net| net.parse().unwrap()));
-    WebFetch::new(GuardedClient::new(guard, Arc::new(SystemLookup)).unwrap(), FetchLimits { max_bytes: 100_000 }, Arc::new(Noon))
+    let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
+    WebFetch::new(GuardedClient::new(guard, &lookup).unwrap(), FetchLimits { max_bytes: 100_000 }, Arc::new(Noon))
 }
 
 /// Serves these bytes to whoever asks; its address.
@@ -51,7 +53,7 @@ fn answer(head: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn context() -> ToolContext {
-    ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})) }
+    ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})), artifacts: Arc::new(NoArtifacts) }
 }
 
 async fn call(tool: &WebFetch, args: serde_json::Value) -> Result<ToolOutput, ToolFailure> {

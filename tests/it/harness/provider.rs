@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use super::reply::{Act, Reply};
 use super::soon;
 
-/// The tools that each channel has unless the test's settings take them away.
-pub(crate) const EVERYWHERE: [&str; 1] = ["web_fetch"];
-
 type Fallback = Box<dyn Fn(&Value) -> Reply + Send>;
+
+/// Tools that every channel has.
+pub(crate) const EVERYWHERE: [&str; 2] = ["read_artifact", "web_fetch"];
 
 /// The model's server.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Provider {
             gates: HashMap::new(),
             requests: Vec::new(),
             bodies: Vec::new(),
-            offered: set(&EVERYWHERE),
+            offered: EVERYWHERE.map(str::to_owned).into(),
             toolless: false,
             wrong: Vec::new(),
         };
@@ -103,17 +103,17 @@ impl Provider {
         self.shared.state.lock().unwrap().fallback = Some(Box::new(reply));
     }
 
-    /// The tools that each request must offer beside those that are [`EVERYWHERE`].
+    /// The tools that each request must offer beside [`EVERYWHERE`]; none unless this is called.
     pub(crate) fn offers(&self, tools: &[&str]) {
         self.offers_only(&[tools, &EVERYWHERE].concat());
     }
 
     /// The tools that each request must offer.
     pub(crate) fn offers_only(&self, tools: &[&str]) {
-        self.shared.state.lock().unwrap().offered = set(tools);
+        self.shared.state.lock().unwrap().offered = tools.iter().map(|t| (*t).to_owned()).collect();
     }
 
-    /// Requests without any tools are right as well, as a turn at its limit sends one, and so are those of a channel without its own.
+    /// Requests without tools, or with those of [`EVERYWHERE`] alone, are right as well: a turn at its limit, other channels.
     pub(crate) fn may_offer_none(&self) {
         self.shared.state.lock().unwrap().toolless = true;
     }
@@ -150,10 +150,6 @@ impl Provider {
     pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
         self.shared.state.lock().unwrap().bodies.clone()
     }
-}
-
-fn set(tools: &[&str]) -> BTreeSet<String> {
-    tools.iter().map(|tool| (*tool).to_owned()).collect()
 }
 
 impl Drop for Provider {
@@ -225,7 +221,7 @@ pub(crate) fn tools_of(body: &Value) -> BTreeSet<String> {
 pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = tools_of(body);
-    if tools != *offered && !(toolless && (tools.is_empty() || tools == set(&EVERYWHERE))) {
+    if tools != *offered && !(toolless && tools.iter().all(|tool| EVERYWHERE.contains(&tool.as_str()))) {
         wrong.push(format!("offers {tools:?}, not {offered:?}"));
     }
     let mut owed: VecDeque<String> = VecDeque::new();
