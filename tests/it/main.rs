@@ -35,4 +35,5 @@ mod steer;
 mod token;
 mod turns;
 mod views;
+mod web_fetch;
 mod wire;
