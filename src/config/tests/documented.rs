@@ -66,9 +66,9 @@ fn the_ranges_it_names_are_the_ones_that_hold() {
             comment.clear();
         } else {
             let whole = shape::join(&path, set.split(" = ").next().unwrap());
-            let at = whole.split('.').fold(&shape, |shape, part| match shape {
-                Shape::Rows { row, .. } => row.child("", part).unwrap(),
-                shape => shape.child("", part).unwrap(),
+            let at = whole.split('.').fold(&shape, |shape, part| {
+                let table = if let Shape::Rows { row, .. } = shape { row } else { shape };
+                table.child("", part).unwrap()
             });
             if let Shape::Integer { min, max } = at {
                 assert!(comment.contains(&format!(" {min} to {max}")), "{whole}: {comment}");
