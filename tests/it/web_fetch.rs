@@ -196,10 +196,10 @@ async fn the_operator_can_take_it_away() {
     let provider = Provider::start().await;
     let settings = Settings { tables: "[tools.web_fetch]\npolicy = \"deny\"\n", ..Settings::default() };
     let gateway = Gateway::with(&provider, settings).await;
-    provider.offers_only(&[]);
+    provider.offers_only(&["read_artifact"]);
     let id = gateway.session().await;
     gateway.ask(&id, "hi").await;
     let capabilities = gateway.get(&format!("/v1/sessions/{id}/capabilities")).await.expect(200);
-    assert!(list(&capabilities, "/tools").is_empty(), "{capabilities}");
+    assert!(list(&capabilities, "/tools").iter().all(|tool| tool["tool"] != "web_fetch"), "{capabilities}");
     assert!(capabilities["absent"].to_string().contains("web_fetch"), "{capabilities}");
 }
