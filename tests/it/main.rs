@@ -8,6 +8,8 @@
 mod harness;
 
 mod access;
+mod access_keys;
+mod access_routes;
 mod approvals;
 mod artifacts;
 mod bad_input;
