@@ -12,10 +12,18 @@ use futures_util::stream::BoxStream;
 use crate::domain::event::model::Parameters;
 use crate::domain::{Block, Finish, SurfaceMessage, ToolCallId, Usage};
 
+pub mod anthropic;
+mod call_ids;
 pub mod demo;
 pub mod http;
+#[cfg(test)]
+mod listener;
+mod offered;
 pub mod openai_chat;
+#[cfg(test)]
+mod recorded;
 pub mod table;
+mod text;
 
 /// One request, as every wire can say it.
 #[derive(Clone, Debug)]

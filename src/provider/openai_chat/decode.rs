@@ -3,11 +3,14 @@
 //! The answer is whole at `[DONE]`, or at the end of the stream if a `finish_reason` was seen; anything else is a cut. All text is one block
 //! and all reasoning is one block, as on this wire both are one string each. Arguments are read only when the answer is whole.
 
-use super::calls::{Calls, Ids, Named};
-use super::chunk::{Choice, Chunk, Delta, Usage, said};
+use super::calls::{Calls, Named};
+use super::chunk::{Choice, Chunk, Delta, Usage};
 use crate::domain::sse::{Event, Parser, TooLong};
 use crate::domain::{Block, Finish};
+use crate::provider::call_ids::CallIds;
+use crate::provider::http::stream::Decode;
 use crate::provider::http::{classify, cut, invalid_response};
+use crate::provider::text::said;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
 
 /// The reader of one response.
@@ -47,7 +50,7 @@ impl Decoder {
             blocks: Vec::new(),
             text: None,
             reasoning: None,
-            calls: Calls::new(Ids::new(request, body)),
+            calls: Calls::new(CallIds::new(request, body)),
             began: false,
             refused: false,
             finish_reason: None,
@@ -56,13 +59,11 @@ impl Decoder {
         };
         Self { parser: Parser::new(), answer }
     }
+}
 
-    /// Takes bytes, cut anywhere, and adds what they complete to `events`; text that goes on with the last one's block becomes part of it. On
-    /// an error, `events` has what came before it.
-    ///
-    /// # Errors
-    /// When the provider says that it failed, or what came is not this wire. Nothing may be pushed after that.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+impl Decode for Decoder {
+    /// Text that goes on with the last event's block becomes part of it.
+    fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.parser.push(bytes);
         while !self.answer.finished
             && let Some(event) = self.parser.next()
@@ -72,11 +73,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// At the end of the stream: adds [`ModelEvent::Finished`] if the answer is whole.
-    ///
-    /// # Errors
-    /// `transport_cut` when it is not, and as [`Decoder::push`].
-    pub fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         if !self.answer.finished
             && let Some(event) = self.parser.finish()
         {
@@ -89,22 +86,16 @@ impl Decoder {
         }
     }
 
-    /// The whole body of a server that does not stream.
-    ///
-    /// # Errors
-    /// As [`Decoder::push`].
-    pub fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.answer.frame(&String::from_utf8_lossy(body), events)?;
         self.answer.end(events)
     }
 
-    /// The answer is whole, but for what a server may send after its end.
-    pub fn has_finish_reason(&self) -> bool {
+    fn is_whole(&self) -> bool {
         self.answer.finish_reason.is_some()
     }
 
-    /// [`ModelEvent::Finished`] was given.
-    pub fn is_finished(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.answer.finished
     }
 }

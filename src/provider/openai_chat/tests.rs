@@ -1,16 +1,13 @@
 use proptest::prelude::*;
 
 use super::decode::Decoder;
-use crate::domain::event::model::Parameters;
 use crate::domain::{Block, Finish, Usage};
-use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
+use crate::provider::http::stream::Decode;
+use crate::provider::recorded::request;
+use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
 mod network;
 mod tolerance;
-
-pub(super) fn request() -> ModelRequest {
-    ModelRequest { model: "m".into(), system: "s".into(), tools: None, messages: vec![], parameters: Parameters::default() }
-}
 
 fn decoder() -> Decoder {
     Decoder::new(&request(), b"the body")
