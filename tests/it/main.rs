@@ -8,6 +8,7 @@
 mod harness;
 
 mod access;
+mod anthropic;
 mod approvals;
 mod bad_input;
 mod cancel;

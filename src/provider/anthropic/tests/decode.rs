@@ -30,16 +30,16 @@ fn finished(events: Vec<ModelEvent>) -> (Vec<Block>, Finish, Usage) {
     }
 }
 
-fn start(index: u64, block: Value) -> Value {
+fn start(index: u64, block: &Value) -> Value {
     json!({"type": "content_block_start", "index": index, "content_block": block})
 }
 
-fn delta(index: u64, delta: Value) -> Value {
+fn delta(index: u64, delta: &Value) -> Value {
     json!({"type": "content_block_delta", "index": index, "delta": delta})
 }
 
 fn say(text: &str) -> Vec<Value> {
-    vec![start(0, json!({"type": "text", "text": ""})), delta(0, json!({"type": "text_delta", "text": text}))]
+    vec![start(0, &json!({"type": "text", "text": ""})), delta(0, &json!({"type": "text_delta", "text": text}))]
 }
 
 fn stop(reason: &str) -> Vec<Value> {
@@ -85,7 +85,7 @@ fn what_is_not_known_here_is_skipped_and_counts_are_disjoint() {
 
 #[test]
 fn every_stop_reason_has_its_meaning() {
-    let call = || vec![start(1, json!({"type": "tool_use", "id": "t", "name": "look", "input": {}}))];
+    let call = || vec![start(1, &json!({"type": "tool_use", "id": "t", "name": "look", "input": {}}))];
     for (reason, with_call, expected) in [
         ("end_turn", false, Finish::Stop),
         ("stop_sequence", false, Finish::Stop),
@@ -154,7 +154,8 @@ fn an_answer_that_is_not_streamed_is_read() {
 #[test]
 fn loose_servers_are_read() {
     // no start of the message, none of the block, no usage, another wire's end
-    let mut frames = vec![delta(3, json!({"type": "text_delta", "text": "Hi"})), delta(3, json!({"type": "text_delta", "text": " there"}))];
+    let mut frames =
+        vec![delta(3, &json!({"type": "text_delta", "text": "Hi"})), delta(3, &json!({"type": "text_delta", "text": " there"}))];
     frames.push(json!({"type": "message_stop"}));
     let (content, finish, usage) = finished(read(&frames).unwrap());
     assert_eq!((content, finish, usage), (vec![Block::Text { text: "Hi there".into() }], Finish::Stop, Usage::default()));
@@ -164,7 +165,7 @@ fn loose_servers_are_read() {
     assert_eq!(decoder.finish(&mut events).unwrap_err().code, "transport_cut", "which is not this wire's");
     // the whole input at the start, an id twice and none at all, no name
     let tool = |id: &str| json!({"type": "tool_use", "id": id, "input": {"a": 1.5}});
-    let calls = [start(0, tool("t")), start(1, tool("t")), start(2, tool(""))];
+    let calls = [start(0, &tool("t")), start(1, &tool("t")), start(2, &tool(""))];
     let (content, ..) = finished(read(&[calls.to_vec(), stop("tool_use")].concat()).unwrap());
     let ids: std::collections::BTreeSet<_> = calls_of(&content).map(|call| call.id.to_string()).collect();
     assert_eq!(ids.len(), 3, "{ids:?}");
@@ -173,7 +174,7 @@ fn loose_servers_are_read() {
 
 #[test]
 fn two_texts_are_two_blocks() {
-    let second = [start(1, json!({"type": "text", "text": "b"})), delta(1, json!({"type": "text_delta", "text": "c"}))];
+    let second = [start(1, &json!({"type": "text", "text": "b"})), delta(1, &json!({"type": "text_delta", "text": "c"}))];
     let events = read(&[say("a"), second.to_vec(), stop("end_turn")].concat()).unwrap();
     assert_eq!(events[..2], [ModelEvent::Text { block: 0, text: "a".into() }, ModelEvent::Text { block: 1, text: "bc".into() }]);
 }
