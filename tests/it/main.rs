@@ -8,8 +8,11 @@
 mod harness;
 
 mod access;
+mod access_keys;
+mod access_routes;
 mod anthropic;
 mod approvals;
+mod artifacts;
 mod bad_input;
 mod cancel;
 mod capabilities;
@@ -18,6 +21,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod events;
+mod export;
 mod invariants;
 mod messages;
 mod questions;

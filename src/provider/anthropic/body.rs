@@ -3,19 +3,23 @@
 //! The provider caches what stands in front of a mark, and takes four of them: one on the last tool, one on the system text, one on each of
 //! the last two user messages, so that the one before finds what the last request wrote.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use super::messages::messages;
+use super::messages::{messages, name};
 use super::thinking::{Asked, asked};
+use crate::domain::SurfaceMessage;
+use crate::domain::message::calls_of;
 use crate::provider::ModelRequest;
 use crate::provider::offered::offered;
 use crate::provider::table::claude::claude;
 
 /// The whole body: the stable things first, the newest message last. `provider` is the table's id: what it gave goes back to it alone.
 ///
-/// Neither `temperature` nor `tool_choice` is ever sent: a model that thinks refuses both.
+/// No `temperature` is ever sent, and no `tool_choice` but `none`: a model that thinks refuses them.
 pub fn body(request: &ModelRequest, provider: &str) -> Vec<u8> {
     // Strings, numbers and JSON that was read before: nothing here can fail to serialise.
     serde_json::to_vec(&Body { request, provider }).unwrap_or_default()
@@ -44,6 +48,9 @@ impl Serialize for Body<'_> {
         let tools = tools(request.tools.as_deref());
         if !tools.is_empty() {
             map.serialize_entry("tools", &tools)?;
+        } else if let forbidden @ [_, ..] = &*called(request) {
+            map.serialize_entry("tools", forbidden)?;
+            map.serialize_entry("tool_choice", &ToolChoice { kind: "none" })?;
         }
         if !request.system.trim().is_empty() {
             map.serialize_entry("system", &[System { kind: "text", text: &request.system, cache_control: CacheControl::EPHEMERAL }])?;
@@ -93,4 +100,37 @@ fn tools(blob: Option<&str>) -> Vec<Tool<'_>> {
         last.cache_control = Some(CacheControl::EPHEMERAL);
     }
     tools
+}
+
+/// A tool that may not be called: the wire refuses a conversation with calls in it that defines no tools.
+#[derive(Serialize)]
+struct Called<'a> {
+    name: Cow<'a, str>,
+    input_schema: AnyObject,
+}
+
+#[derive(Serialize)]
+struct AnyObject {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct ToolChoice {
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+/// The tools that the conversation called, each once, the first first.
+fn called(request: &ModelRequest) -> Vec<Called<'_>> {
+    let mut called: Vec<Called<'_>> = Vec::new();
+    for message in &request.messages {
+        let SurfaceMessage::Assistant { content } = &**message else { continue };
+        for name in calls_of(content).map(|call| name(&call.tool)) {
+            if called.iter().all(|tool| tool.name != name) {
+                called.push(Called { name, input_schema: AnyObject { kind: "object" } });
+            }
+        }
+    }
+    called
 }

@@ -150,7 +150,7 @@ fn input(args: &Args) -> Cow<'_, RawValue> {
 
 /// An id or a tool's name. The wire takes letters, digits, `_` and `-`; other providers, and models that make a tool up, have more. The same
 /// name is the same here, and another one another.
-fn name(given: &str) -> Cow<'_, str> {
+pub(super) fn name(given: &str) -> Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if given.chars().all(fits) && (1..=NAME_CHARS).contains(&given.len()) {
         return Cow::Borrowed(given);

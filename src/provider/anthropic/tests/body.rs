@@ -188,3 +188,12 @@ fn no_tools_and_no_system_leave_no_trace_and_the_operators_limit_holds() {
     let expected = r#"{"model":"claude-sonnet-5-5","max_tokens":99,"stream":true,"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}"#;
     assert_eq!(text(&request), expected);
 }
+
+#[test]
+fn the_last_answer_may_call_nothing_and_still_names_what_was_called() {
+    let mut request =
+        request(vec![user("a"), assistant(vec![call("c1", "{}"), call("c2", "{}")]), result("c1", "r", false), result("c2", "r", false)]);
+    request.tools = None;
+    let expected = r#""tools":[{"name":"look","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"},"system""#;
+    assert!(text(&request).contains(expected), "{}", text(&request));
+}
