@@ -16,12 +16,8 @@ pub mod anthropic;
 mod call_ids;
 pub mod demo;
 pub mod http;
-#[cfg(test)]
-mod listener;
 mod offered;
 pub mod openai_chat;
-#[cfg(test)]
-mod recorded;
 pub mod table;
 mod text;
 
@@ -101,3 +97,6 @@ pub enum ErrorClass {
     /// Auth, billing, bad requests: asking again gives the same.
     Final,
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{ModelRequest, ModelStream, Provider, http};
-use decode::Decoder;
+use decode::decoder;
 
 pub mod body;
 pub mod decode;
@@ -55,7 +55,7 @@ impl Provider for Anthropic {
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let config = &self.config;
         let body = self.body(&request);
-        let decoder = Decoder::new(&request, &config.id, &body);
+        let decoder = decoder(&request, &config.id, &body);
         let mut post = config
             .client
             .post(format!("{}/v1/messages", config.base_url))

@@ -1,6 +1,6 @@
 //! HTTP to providers: one client for all of them, and what its failures mean.
 //!
-//! It retries nothing and follows no redirect. [`stream`] reads a response for every wire, [`classify`] says what an error answer means,
+//! It retries nothing and follows no redirect. [`stream`] and [`decode`] read a response for every wire, [`classify`] says what an error answer means,
 //! [`retry_after`] when to come back. No message that leaves this folder holds a key: see [`redact`].
 
 use std::error::Error;
@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{ErrorClass, ModelError};
 
 pub mod classify;
+pub mod decode;
 pub mod retry_after;
 pub mod stream;
 

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::table::Quirks;
 use super::{ModelRequest, ModelStream, Provider, http};
-use decode::Decoder;
+use decode::decoder;
 
 pub mod body;
 mod calls;
@@ -52,7 +52,7 @@ impl Provider for OpenAiChat {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let body = self.body(&request);
-        let decoder = Decoder::new(&request, &body);
+        let decoder = decoder(&request, &body);
         let url = format!("{}/chat/completions", self.config.base_url);
         let mut post = self.config.client.post(url).header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream").body(body);
         if let Some(key) = &self.config.key {

@@ -8,24 +8,16 @@ use std::collections::BTreeMap;
 use super::frame::{Delta, Frame, Start, Usage, Whole, is_foreign, is_foreign_block};
 use super::thinking::Kept;
 use crate::domain::message::ToolCall;
-use crate::domain::sse::{Event, Parser, TooLong};
 use crate::domain::{Args, Block, Finish, ToolCallId};
 use crate::provider::call_ids::{CallIds, UNNAMED};
-use crate::provider::http::stream::Decode;
-use crate::provider::http::{classify, cut, invalid_response};
+use crate::provider::http::decode::{Answer, Decoder};
+use crate::provider::http::{classify, invalid_response};
 use crate::provider::text::said;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
 
-/// The reader of one response.
-#[derive(Debug)]
-pub struct Decoder {
-    parser: Parser,
-    answer: Answer,
-}
-
 /// What came so far.
 #[derive(Debug)]
-struct Answer {
+pub struct MessageAnswer {
     /// Who wants thoughts back.
     provider: String,
     model: String,
@@ -55,78 +47,71 @@ enum Growing {
     },
 }
 
-impl Decoder {
-    /// For the answer to this request, whose body keeps the ids of calls apart; `provider` is the table's id.
-    pub fn new(request: &ModelRequest, provider: &str, body: &[u8]) -> Self {
-        let answer = Answer {
-            provider: provider.into(),
-            model: request.model.clone(),
-            blocks: Vec::new(),
-            places: BTreeMap::new(),
-            ids: CallIds::new(request, body),
-            stop_reason: None,
-            usage: Usage::default(),
-            finished: false,
-        };
-        Self { parser: Parser::new(), answer }
-    }
+/// The reader of the answer to this request, whose body keeps the ids of calls apart; `provider` is the table's id.
+pub fn decoder(request: &ModelRequest, provider: &str, body: &[u8]) -> Decoder<MessageAnswer> {
+    Decoder::new(MessageAnswer {
+        provider: provider.into(),
+        model: request.model.clone(),
+        blocks: Vec::new(),
+        places: BTreeMap::new(),
+        ids: CallIds::new(request, body),
+        stop_reason: None,
+        usage: Usage::default(),
+        finished: false,
+    })
 }
 
-impl Decode for Decoder {
-    /// Text that goes on with the last event's block becomes part of it.
-    fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.parser.push(bytes);
-        while !self.answer.finished
-            && let Some(event) = self.parser.next()
-        {
-            self.answer.event(event, events)?;
+impl Answer for MessageAnswer {
+    fn frame(&mut self, name: &str, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match data {
+            data if name == "error" => Err(failure(data)),
+            // What gateways put in that speak another wire as well.
+            data if data.starts_with("[DONE]") => Ok(()),
+            data => self.event(data, events),
         }
-        Ok(())
     }
 
-    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if !self.answer.finished
-            && let Some(event) = self.parser.finish()
-        {
-            self.answer.event(event, events)?;
-        }
-        if self.answer.finished { Ok(()) } else { Err(cut()) }
-    }
-
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let body = String::from_utf8_lossy(body);
-        let whole: Whole<'_> = serde_json::from_str(&body).map_err(|error| not_this_wire(&error))?;
-        let Some(content) = whole.content.filter(|_| whole.error.is_none()) else { return Err(failure(&body)) };
+    fn body(&mut self, body: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let whole: Whole<'_> = serde_json::from_str(body).map_err(|error| not_this_wire(&error))?;
+        let Some(content) = whole.content.filter(|_| whole.error.is_none()) else { return Err(failure(body)) };
         for (index, block) in (0..).zip(content) {
-            self.answer.start(index, block.get(), events)?;
+            self.start(index, block.get(), events)?;
         }
-        self.answer.usage.update(whole.usage.unwrap_or_default());
-        self.answer.stop_reason = said(&whole.stop_reason).map(str::to_owned);
-        self.answer.end(events)
+        self.usage.update(whole.usage.unwrap_or_default());
+        self.stop_reason = said(&whole.stop_reason).map(str::to_owned);
+        self.end(events)
+    }
+
+    fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let finish = self.finish()?;
+        self.finished = true;
+        let kept = |kept: Kept| Some(kept.into_opaque(&self.provider, &self.model));
+        let content = self.blocks.drain(..).map(|block| match block {
+            Growing::Text(text) => Block::Text { text },
+            Growing::Thinking { text, signature } if signature.is_empty() => Block::reasoning(text),
+            Growing::Thinking { text, signature } => Block::Reasoning { text, opaque: kept(Kept::Signature(signature)) },
+            Growing::Redacted(data) => Block::Reasoning { text: String::new(), opaque: kept(Kept::Redacted(data)) },
+            Growing::Call { id, tool, input, args } => {
+                Block::ToolCall(ToolCall { id, tool, args: Args::from_model(if args.is_empty() { &input } else { &args }) })
+            }
+        });
+        let content = content.collect();
+        events.push(ModelEvent::Finished { content, finish, usage: self.usage.disjoint() });
+        Ok(())
     }
 
     /// Nothing but `message_stop` says so, and nothing follows it.
     fn is_whole(&self) -> bool {
-        self.answer.finished
+        self.finished
     }
 
     fn is_finished(&self) -> bool {
-        self.answer.finished
+        self.finished
     }
 }
 
-impl Answer {
-    fn event(&mut self, event: Result<Event<'_>, TooLong>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let event = event.map_err(|error| invalid_response(error.to_string()))?;
-        match &*event.data {
-            data if event.name == "error" => Err(failure(data)),
-            // What gateways put in that speak another wire as well.
-            data if data.trim().is_empty() || data.starts_with("[DONE]") => Ok(()),
-            data => self.frame(data, events),
-        }
-    }
-
-    fn frame(&mut self, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+impl MessageAnswer {
+    fn event(&mut self, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let frame: Frame<'_> = match serde_json::from_str(data) {
             Ok(frame) => frame,
             Err(_) if is_foreign(data) => return Ok(()),
@@ -254,25 +239,6 @@ impl Answer {
     fn block(&mut self, index: u64) -> Option<&mut Growing> {
         let at = *self.places.get(&index)?;
         self.blocks.get_mut(at?)
-    }
-
-    /// The terminal event.
-    fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let finish = self.finish()?;
-        self.finished = true;
-        let kept = |kept: Kept| Some(kept.into_opaque(&self.provider, &self.model));
-        let content = self.blocks.drain(..).map(|block| match block {
-            Growing::Text(text) => Block::Text { text },
-            Growing::Thinking { text, signature } if signature.is_empty() => Block::reasoning(text),
-            Growing::Thinking { text, signature } => Block::Reasoning { text, opaque: kept(Kept::Signature(signature)) },
-            Growing::Redacted(data) => Block::Reasoning { text: String::new(), opaque: kept(Kept::Redacted(data)) },
-            Growing::Call { id, tool, input, args } => {
-                Block::ToolCall(ToolCall { id, tool, args: Args::from_model(if args.is_empty() { &input } else { &args }) })
-            }
-        });
-        let content = content.collect();
-        events.push(ModelEvent::Finished { content, finish, usage: self.usage.disjoint() });
-        Ok(())
     }
 
     /// Calls are believed before the word `end_turn` is; that an answer was cut short is believed before both.

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use reqwest::header::CONTENT_TYPE;
 use secrecy::SecretString;
 
+use super::decode::{Answer, Decoder};
 use super::{ErrorClass, ModelError, redact, send, transport, whole_body};
 use crate::provider::{ModelEvent, ModelStream};
 
@@ -14,35 +15,8 @@ const READS_PER_BATCH: usize = 64;
 /// The longest answer of a server that does not stream, in bytes.
 const UNSTREAMED_LIMIT: usize = 16 * 1024 * 1024;
 
-/// A wire's reader of one response. After an error nothing more may be given to it.
-pub trait Decode: Send + 'static {
-    /// Takes bytes, cut anywhere, and adds what they complete to `events`. On an error, `events` has what came before it.
-    ///
-    /// # Errors
-    /// When the provider says that it failed, or what came is not this wire.
-    fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
-
-    /// At the end of the stream: adds [`ModelEvent::Finished`] if the answer is whole.
-    ///
-    /// # Errors
-    /// `transport_cut` when it is not, and as [`Decode::push`].
-    fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
-
-    /// The whole body of a server that does not stream.
-    ///
-    /// # Errors
-    /// As [`Decode::push`].
-    fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
-
-    /// The answer is whole, but for what a server may send after its end.
-    fn is_whole(&self) -> bool;
-
-    /// [`ModelEvent::Finished`] was given.
-    fn is_finished(&self) -> bool;
-}
-
 /// Sends the request and gives what `decoder` reads in its response. `key` is what no error may show.
-pub fn stream(request: reqwest::RequestBuilder, key: Option<SecretString>, mut decoder: impl Decode) -> ModelStream {
+pub fn stream(request: reqwest::RequestBuilder, key: Option<SecretString>, mut decoder: Decoder<impl Answer>) -> ModelStream {
     Box::pin(try_stream! {
         let mut response = send(request).await.map_err(|error| redact(error, key.as_ref()))?;
         while !decoder.is_finished() {
@@ -59,7 +33,11 @@ pub fn stream(request: reqwest::RequestBuilder, key: Option<SecretString>, mut d
 
 /// The next batch: what there is now, after a wait if there is nothing. Empty where it held no event; not empty beside an error that came
 /// after events.
-async fn read(response: &mut reqwest::Response, decoder: &mut impl Decode, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+async fn read(
+    response: &mut reqwest::Response,
+    decoder: &mut Decoder<impl Answer>,
+    events: &mut Vec<ModelEvent>,
+) -> Result<(), ModelError> {
     match content_type(response) {
         "application/json" => {
             let body = whole_body(response, UNSTREAMED_LIMIT).await?;

@@ -1,16 +1,16 @@
 use proptest::prelude::*;
 
-use super::decode::Decoder;
+use super::decode;
 use crate::domain::{Block, Finish, Usage};
-use crate::provider::http::stream::Decode;
-use crate::provider::recorded::request;
+use crate::provider::http::decode::Decoder;
+use crate::provider::tests::recorded::request;
 use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
 mod network;
 mod tolerance;
 
-fn decoder() -> Decoder {
-    Decoder::new(&request(), b"the body")
+fn decoder() -> Decoder<decode::ChatAnswer> {
+    decode::decoder(&request(), b"the body")
 }
 
 /// All events of a stream that comes in these pieces and then ends.

@@ -99,7 +99,7 @@ pub(super) fn check(body: &Value) -> Vec<String> {
         }
         owed = calls;
     }
-    if messages.len() % 2 == 0 || body.to_string().matches("cache_control").count() > 4 {
+    if messages.len().is_multiple_of(2) || body.to_string().matches("cache_control").count() > 4 {
         wrong.push("the last message is not a user's, or there are more than four marks".into());
     }
     wrong

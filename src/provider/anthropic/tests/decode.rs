@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::domain::message::calls_of;
 use crate::domain::{Block, Finish, Usage};
-use crate::provider::anthropic::decode::Decoder;
-use crate::provider::http::stream::Decode;
-use crate::provider::recorded::{Recorded, request};
+use crate::provider::anthropic::decode;
+use crate::provider::http::decode::Decoder;
+use crate::provider::tests::recorded::{Recorded, request};
 use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
-fn decoder() -> Decoder {
-    Decoder::new(&request(), "anthropic", b"the body")
+fn decoder() -> Decoder<decode::MessageAnswer> {
+    decode::decoder(&request(), "anthropic", b"the body")
 }
 
 /// A stream of these frames, whole.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::provider::anthropic::{Anthropic, AnthropicConfig, body};
-use crate::provider::listener::{DEADLINE, KEY, SSE, ask, ok};
-use crate::provider::recorded::{Recorded, request};
+use crate::provider::tests::listener::{DEADLINE, KEY, SSE, ask, ok};
+use crate::provider::tests::recorded::{Recorded, request};
 use crate::provider::{ErrorClass, ModelEvent, Provider};
 
 fn provider(origin: &str, client: reqwest::Client) -> Arc<dyn Provider> {

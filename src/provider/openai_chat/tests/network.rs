@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::{COMPATIBLE, RECORDED, request};
-use crate::provider::listener::{self, DEADLINE, KEY, SSE, ok};
 use crate::provider::openai_chat::{OpenAiChat, OpenAiChatConfig};
 use crate::provider::table::Quirks;
+use crate::provider::tests::listener::{self, DEADLINE, KEY, SSE, ok};
 use crate::provider::{ErrorClass, ModelError, ModelEvent, Provider};
 
 fn provider(origin: &str, client: reqwest::Client) -> Arc<dyn Provider> {

@@ -8,20 +8,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::recorded::request;
-use super::{ModelError, ModelEvent, Provider, http};
+use crate::provider::{ModelError, ModelEvent, Provider, http};
 
 /// Long, so that a busy machine does not fail a test.
-pub(super) const DEADLINE: Duration = Duration::from_secs(30);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 /// What every test's provider calls with.
-pub(super) const KEY: &str = "sk-very-secret";
+pub(crate) const KEY: &str = "sk-very-secret";
 /// The headers of a stream.
-pub(super) const SSE: &str = "content-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n";
+pub(crate) const SSE: &str = "content-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n";
 
 /// Makes a provider that asks at this origin, with [`KEY`].
-pub(super) type Make = fn(&str, reqwest::Client) -> Arc<dyn Provider>;
+pub(crate) type Make = fn(&str, reqwest::Client) -> Arc<dyn Provider>;
 
 /// Asks a server that answers with these bytes and then closes; gives the request it saw, the events, and the error if there was one.
-pub(super) async fn ask(make: Make, answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent>, Option<ModelError>) {
+pub(crate) async fn ask(make: Make, answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent>, Option<ModelError>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let server = tokio::spawn(async move {
@@ -42,7 +42,7 @@ pub(super) async fn ask(make: Make, answer: Vec<u8>, read_timeout: Duration) -> 
 }
 
 /// Asks whoever is at this origin.
-pub(super) async fn stream(make: Make, origin: &str, read_timeout: Duration) -> (Vec<ModelEvent>, Option<ModelError>) {
+pub(crate) async fn stream(make: Make, origin: &str, read_timeout: Duration) -> (Vec<ModelEvent>, Option<ModelError>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let provider = make(origin, http::client(DEADLINE, read_timeout).unwrap());
     let (mut events, mut error) = (Vec::new(), None);
@@ -73,6 +73,6 @@ fn merge(all: &mut Vec<ModelEvent>, batch: Vec<ModelEvent>) {
 }
 
 /// An answer of 200.
-pub(super) fn ok(headers: &str, body: &str) -> Vec<u8> {
+pub(crate) fn ok(headers: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\n{headers}\r\n{body}").into_bytes()
 }
