@@ -61,7 +61,7 @@ impl App {
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
-        let agents = Arc::new(Agents::new(config)?);
+        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock))?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
@@ -87,7 +87,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config).map(drop)
+        Agents::new(config, Arc::new(SystemClock)).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.

@@ -11,9 +11,9 @@ use crate::channel;
 use crate::config::Config;
 use crate::config::agents::Agent;
 use crate::config::providers;
-use crate::domain::ChannelProfile;
 use crate::domain::event::model::Parameters;
 use crate::domain::toolset::{Candidate, Toolset};
+use crate::domain::{ChannelProfile, Clock};
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
@@ -22,7 +22,9 @@ use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
+use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::{Tool, Toolbox};
 
 /// Requests of one step.
@@ -81,7 +83,7 @@ impl Kit {
 }
 
 impl Agents {
-    pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
+    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
             let wire = provider.wire.map(wire);
@@ -108,6 +110,7 @@ impl Agents {
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let fetch = web_fetch(config, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
             table,
@@ -115,8 +118,8 @@ impl Agents {
             profiles: profiles(config),
             agents,
             auto,
-            toolbox: Arc::new(toolbox(config, vec![])),
-            demo_toolbox: Arc::new(toolbox(config, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
+            toolbox: Arc::new(toolbox(config, &fetch, vec![])),
+            demo_toolbox: Arc::new(toolbox(config, &fetch, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
             kits: Mutex::default(),
         };
@@ -210,7 +213,15 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
-fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+fn web_fetch(config: &Config, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+    let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0));
+    let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+}
+
+fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let usual = BashConfig::default();
     let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
@@ -219,7 +230,7 @@ fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact)];
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it
