@@ -10,13 +10,14 @@ use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::channel;
 use crate::config::Config;
 use crate::config::agents::Agent;
+use crate::config::providers;
 use crate::domain::event::model::Parameters;
 use crate::domain::toolset::{Candidate, Toolset};
 use crate::domain::{ChannelProfile, Clock};
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
-use crate::provider::table::{Row, Setting, Table};
+use crate::provider::table::{Row, Setting, Table, Wire};
 use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
@@ -85,12 +86,14 @@ impl Agents {
     pub(super) fn new(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
-            let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window: None };
+            let wire = provider.wire.map(wire);
+            let (base_url, model_prefix) = (provider.base_url.clone(), provider.model_prefix.clone());
+            let setting = Setting { base_url, wire, model_prefix, window: None };
             table.configure(id, setting).map_err(|why| config.problem(&format!("providers.{id}"), why))?;
         }
-        let own_url = config.providers.get("openai").is_some_and(|p| p.base_url.is_some());
-        if let Some(url) = config.variables.openai_base_url.clone().filter(|_| !own_url) {
-            table.configure("openai", Setting { base_url: Some(url), ..Setting::default() })?;
+        let usual: Vec<_> = table.rows().iter().filter_map(|row| Some((row.id.to_string(), usual_url(config, row)?))).collect();
+        for (id, url) in usual.into_iter().filter(|(id, _)| !has_url(config, id)) {
+            table.configure(&id, Setting { base_url: Some(url), ..Setting::default() })?;
         }
         let key = |id: &str, variable: Option<&str>| {
             let configured = config.providers.get(id).and_then(|p| p.api_key.clone());
@@ -103,8 +106,7 @@ impl Agents {
         let named = config.agents.named.iter().map(|(name, agent)| (name.clone(), agent.clone()));
         let agents = named.chain([("default".to_owned(), config.agents.default.clone())]).collect();
         let usable = |row: &Row| {
-            let own = config.providers.get(&*row.id).is_some_and(|p| p.base_url.is_some());
-            let own = own || (row.id == "openai" && config.variables.openai_base_url.is_some());
+            let own = has_url(config, &row.id) || usual_url(config, row).is_some();
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
@@ -162,7 +164,8 @@ impl Agents {
         let (row, model) = self.row(agent, chosen).map_err(|why| End::error("model_not_found", why))?;
         let missing = || End::error("model_not_found", format!("the provider {:?} is not there", row.id));
         let provider = self.providers.get(&*row.id).ok_or_else(missing)?.clone();
-        Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters::default() })
+        let reasoning_effort = agent.reasoning_effort.map(|effort| effort.as_str().to_owned());
+        Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters { max_output_tokens: None, reasoning_effort } })
     }
 
     /// The prompt and the tools of a turn. Most turns of a day have the same, and are given the same.
@@ -183,6 +186,23 @@ impl Agents {
     fn toolbox_for(&self, model: &ModelChoice) -> &Arc<Toolbox> {
         if model.provider.id() == DEMO { &self.demo_toolbox } else { &self.toolbox }
     }
+}
+
+fn wire(configured: providers::Wire) -> Wire {
+    match configured {
+        providers::Wire::OpenaiChat => Wire::OpenAiChat,
+        providers::Wire::Anthropic => Wire::Anthropic,
+    }
+}
+
+/// The operator said where this provider is.
+fn has_url(config: &Config, id: &str) -> bool {
+    config.providers.get(id).is_some_and(|provider| provider.base_url.is_some())
+}
+
+/// Where the provider's usual variable says that it is.
+fn usual_url(config: &Config, row: &Row) -> Option<String> {
+    row.url_var.as_deref().and_then(|name| config.variables.base_url(name)).map(str::to_owned)
 }
 
 fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {

@@ -32,7 +32,14 @@ fn the_defaults_are_the_compiled_in_file() {
     let c = loaded("", &[]);
     assert_eq!((c.server.bind.to_string().as_str(), c.server.drain_ms), ("127.0.0.1:8080", 10_000));
     assert_eq!((c.store.kind, c.store.path.as_path()), (store::StoreKind::Sqlite, Path::new("data")));
-    let default = agents::Agent { model: "auto".into(), max_steps: None, max_queue: 64, instructions: None, turn_deadline_s: 600 };
+    let default = agents::Agent {
+        model: "auto".into(),
+        reasoning_effort: None,
+        max_steps: None,
+        max_queue: 64,
+        instructions: None,
+        turn_deadline_s: 600,
+    };
     assert_eq!((&c.agents.default, c.agents.named.len()), (&default, 0));
     assert!(c.providers.is_empty());
     assert_eq!((c.tools.abort_grace_ms, c.tools.policy("bash"), c.tools.policy("demo_lookup")), (2_000, Some(Policy::Ask), None));
@@ -137,8 +144,8 @@ fn the_usual_variables_are_read() {
     );
     assert_eq!(c.variables.key("OPENAI_API_KEY").unwrap().expose_secret(), "sk-usual");
     assert!(c.variables.key("XAI_API_KEY").is_none() && c.variables.key("SOME_API_KEY").is_none());
-    assert_eq!(c.variables.openai_base_url.as_deref(), Some("http://localhost:1/v1"));
-    assert_eq!(loaded("", &[("OPENAI_BASE_URL", " ")]).variables.openai_base_url, None);
+    assert_eq!(c.variables.base_url("OPENAI_BASE_URL"), Some("http://localhost:1/v1"));
+    assert_eq!(loaded("", &[("OPENAI_BASE_URL", " ")]).variables.base_url("OPENAI_BASE_URL"), None);
     for name in variables::KEYS {
         assert_eq!(loaded("", &[(name, "k")]).variables.key(name).unwrap().expose_secret(), "k");
     }

@@ -10,6 +10,7 @@ mod harness;
 mod access;
 mod access_keys;
 mod access_routes;
+mod anthropic;
 mod approvals;
 mod artifacts;
 mod bad_input;

@@ -38,8 +38,8 @@ fn in_files() {
         ("store.path = \"\"", "p.toml:1: store.path: must not be empty"),
         ("store.kind = \"redis\"", "p.toml:1: store.kind: must be \"sqlite\", not \"redis\"; this build has no other store"),
         (
-            "providers.x.wire = \"anthropic\"",
-            "p.toml:1: providers.x.wire: must be \"openai_chat\", not \"anthropic\"; this build does not speak other wires",
+            "providers.x.wire = \"gemini\"",
+            "p.toml:1: providers.x.wire: must be one of \"openai_chat\", \"anthropic\", not \"gemini\"; this build does not speak other wires",
         ),
         ("tools.bash.policy = \"maybe\"", "p.toml:1: tools.bash.policy: must be one of \"allow\", \"ask\", \"deny\", not \"maybe\""),
         ("log.format = \"xml\"", "p.toml:1: log.format: must be one of \"text\", \"json\", not \"xml\""),
