@@ -13,15 +13,20 @@ use uuid::Uuid;
 use crate::config::Config;
 use crate::domain::{Clock, IdSource, Timestamp};
 use crate::http::access::Access;
+use crate::http::metrics::HttpMetrics;
 use crate::http::{Gateway, Parts, router};
+use crate::meter::Meter;
+use crate::session::metrics::SessionMetrics;
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
 mod agents;
 pub mod local_key;
+pub mod metrics;
 
 use agents::Agents;
+use metrics::Metrics;
 
 /// A gateway that is put together and not yet listening.
 #[derive(Debug)]
@@ -31,6 +36,7 @@ pub struct App {
     /// Ends readers' streams, and tells everybody that the process stops.
     pub draining: CancellationToken,
     store: Arc<SqliteStore>,
+    pub metrics: Metrics,
     /// For the start line: the page with the key, and what answers.
     pub page: String,
     pub model: String,
@@ -42,15 +48,18 @@ impl App {
     /// # Errors
     /// When the store is in use or cannot be opened, or the configuration names what does not exist.
     pub fn new(config: &Config, port: u16) -> anyhow::Result<Self> {
-        let store = Arc::new(SqliteStore::open(&config.store.path).context("the store does not open")?);
+        let metrics = Metrics::new()?;
+        let meter = metrics.meter();
+        let store = Arc::new(SqliteStore::open(&config.store.path, meter).context("the store does not open")?);
         let key = local_key::ensure(&config.store.path)?;
         let page = format!("http://{}:{port}/#key={}", host(config), key.expose_secret());
-        let agents = Arc::new(Agents::new(config)?);
+        let agents = Arc::new(Agents::new(config, meter)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
+            metrics: SessionMetrics::new(meter, agents.every_tool().into_iter().map(|tool| tool.spec.name.to_owned())),
             passivate: Duration::from_secs(config.sessions.passivate_s),
             expire: Duration::from_secs(config.approvals.expire_s),
             drain: Duration::from_millis(config.server.drain_ms),
@@ -62,8 +71,10 @@ impl App {
             tools: agents.every_tool(),
             agents: agents.names(),
             draining: draining.clone(),
+            metrics: HttpMetrics::new(meter),
+            exposition: Arc::new(metrics.exposition(store.clone())),
         });
-        Ok(Self { router: router::router(gateway), sessions, draining, store, page, model: agents.default_model() })
+        Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, page, model: agents.default_model() })
     }
 
     /// Checks all that can be checked without opening the store.
@@ -71,7 +82,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config).map(drop)
+        Agents::new(config, &Meter::none()).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.

@@ -14,6 +14,7 @@ use crate::domain::{Block, Finish, SurfaceMessage, ToolCallId, Usage};
 
 pub mod demo;
 pub mod http;
+pub mod metered;
 pub mod openai_chat;
 pub mod table;
 

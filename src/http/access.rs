@@ -93,18 +93,25 @@ fn says_proxy(header: &str) -> bool {
     header == "forwarded" || header == VIA.as_str() || header.starts_with("x-forwarded-") || header.starts_with("cf-")
 }
 
-/// Puts the caller into the request, or answers 401.
-pub(super) async fn authenticate(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response {
+/// The caller of that request.
+///
+/// # Errors
+/// 401
+pub(super) fn caller(gateway: &Gateway, request: &Request) -> Result<Principal, ApiError> {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0);
-    let checked = match peer {
+    match peer {
         // a target that names another host than the header is for somebody else
         Some(_) if request.uri().authority().is_some_and(|target| Some(target.as_str()) != one(request.headers(), HOST.as_str())) => {
             Err(ApiError::unauthorized("the request's target and its Host differ"))
         }
         Some(peer) => gateway.access.check(peer, request.headers()),
         None => Err(ApiError::unauthorized("the peer is not known")),
-    };
-    match checked {
+    }
+}
+
+/// Puts the caller into the request, or answers 401.
+pub(super) async fn authenticate(State(gateway): State<Gateway>, mut request: Request, next: Next) -> Response {
+    match caller(&gateway, &request) {
         Ok(principal) => {
             request.extensions_mut().insert(principal);
             next.run(request).await

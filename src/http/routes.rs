@@ -5,6 +5,7 @@ pub mod capabilities;
 pub mod events;
 pub mod health;
 pub mod messages;
+pub mod metrics;
 pub mod records;
 pub mod sessions;
 pub mod transcript;
