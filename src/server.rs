@@ -49,6 +49,7 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     loop {
         tokio::select! { biased;
             () = &mut shutdown => break,
+            _ = upkeep.tick() => app.metrics.upkeep(),
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => serve(stream, peer, app.router.clone(), &graceful, &connections),
                 Err(error) => {
@@ -56,7 +57,6 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             },
-            _ = upkeep.tick() => app.metrics.upkeep(),
         }
     }
     info!("stopping: no new input, readers are told to come back");

@@ -17,7 +17,7 @@ const INBOX: Metric =
     Metric::gauge("portico_inbox_messages", &[], "Accepted messages that no turn has claimed yet, in sessions that are awake.");
 const RUNNING: Metric = Metric::gauge("portico_turns_running", &[], "Turns under way, those that wait for a person included.");
 const ACCEPTED: Metric =
-    Metric::counter("portico_messages_accepted_total", &["channel"], "Messages accepted: on disk, and in exactly one turn.");
+    Metric::counter("portico_messages_accepted_total", &["channel"], "Messages accepted: each is on disk before it is answered.");
 const TURNS: Metric = Metric::counter("portico_turns_total", &["reason"], "Turns that ended, by the reason in their `done`.");
 const TURN: Metric = Metric::histogram(
     "portico_turn_seconds",

@@ -8,6 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
@@ -161,7 +162,7 @@ impl Store for SqliteStore {
     }
 
     fn trouble(&self) -> BoxFuture<'static, Option<Trouble>> {
-        let tried = match self.health.verdict() {
+        let tried = match self.health.verdict(Instant::now()) {
             Verdict::Bad(trouble) => return Box::pin(std::future::ready(Some(trouble))),
             Verdict::Try => Some(self.writer.ask(Command::Try)),
             Verdict::Sound => None,

@@ -43,9 +43,9 @@ impl Health {
         known.committing_since.take().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn verdict(&self, now: Instant) -> Verdict {
         let mut known = self.known();
-        if let Some(took) = known.committing_since.map(|since| since.elapsed()).filter(|took| *took >= STALLED) {
+        if let Some(took) = known.committing_since.map(|since| now.saturating_duration_since(since)).filter(|took| *took >= STALLED) {
             let detail = format!("a commit has been under way for {} s; look at the disk", took.as_secs());
             return Verdict::Bad(Trouble { code: "store_stalled", detail });
         }
@@ -87,17 +87,27 @@ mod tests {
     #[test]
     fn a_failure_stands_until_a_commit_succeeds_and_is_tried_one_at_a_time() {
         let health = Health::default();
-        assert_eq!(health.verdict(), Verdict::Sound);
+        assert_eq!(health.verdict(Instant::now()), Verdict::Sound);
         health.begins();
-        assert_eq!(health.verdict(), Verdict::Sound, "a commit that has just begun is no trouble");
+        assert_eq!(health.verdict(Instant::now()), Verdict::Sound, "a commit that has just begun is no trouble");
         let full = trouble(Some(rusqlite::ErrorCode::DiskFull), "database or disk is full");
         health.ended(Some(full.clone()));
-        assert_eq!(health.verdict(), Verdict::Try);
-        assert_eq!(health.verdict(), Verdict::Bad(full.clone()), "the first one tries");
+        assert_eq!(health.verdict(Instant::now()), Verdict::Try);
+        assert_eq!(health.verdict(Instant::now()), Verdict::Bad(full.clone()), "the first one tries");
         health.ended(Some(full));
-        assert_eq!(health.verdict(), Verdict::Try);
+        assert_eq!(health.verdict(Instant::now()), Verdict::Try);
         health.ended(None);
-        assert_eq!(health.verdict(), Verdict::Sound);
+        assert_eq!(health.verdict(Instant::now()), Verdict::Sound);
+    }
+
+    #[test]
+    fn a_commit_that_does_not_end_is_trouble_while_it_lasts() {
+        let health = Health::default();
+        health.begins();
+        let Verdict::Bad(trouble) = health.verdict(Instant::now() + STALLED) else { panic!("it is stuck") };
+        assert_eq!(trouble.code, "store_stalled");
+        health.ended(None);
+        assert_eq!(health.verdict(Instant::now() + STALLED), Verdict::Sound);
     }
 
     #[test]
