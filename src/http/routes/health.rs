@@ -8,6 +8,7 @@ use axum::response::Response;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::domain::principal::Scope;
 use crate::http::body::json;
 use crate::http::{Gateway, access};
 use crate::store::Trouble;
@@ -36,7 +37,8 @@ pub(crate) async fn alive() -> Response {
 
 /// `GET /readyz`: 503 while it cannot take input.
 pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> Response {
-    let is_admin = access::caller(&gateway, &request).is_ok_and(|caller| caller.scopes.admin);
+    let (parts, _) = request.into_parts();
+    let is_admin = access::caller(&gateway, &parts).is_ok_and(|caller| caller.may(Scope::Admin));
     let reasons = reasons(&gateway).await;
     let (code, status) = match reasons.is_empty() {
         true => (StatusCode::OK, "ready"),
