@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::harness::{Gateway, Provider, Reply, Settings, Sse, list, poll, text};
+use crate::harness::{Caller, Gateway, Provider, Reply, Settings, Sse, list, poll, text};
 
 mod exposition;
 
@@ -217,4 +217,20 @@ async fn metrics_are_for_administrators() {
         refused.problem(401, "unauthorized");
     }
     gateway.send("POST", "/metrics", &[], None).await.any_problem(405);
+}
+
+#[tokio::test]
+async fn among_keys_they_are_for_the_scope_admin() {
+    let provider = Provider::start().await;
+    let (boss, ann) = (Caller::new("boss", "acme", "admin"), Caller::new("ann", "acme", "sessions:read sessions:write approve"));
+    let gateway = Gateway::with_keys(&provider, &[&boss, &ann]).await;
+    let told = boss.get(&gateway, "/metrics").await;
+    assert_eq!(told.status, 200);
+    Exposition::parse(std::str::from_utf8(&told.body).unwrap());
+    ann.get(&gateway, "/metrics").await.problem(403, "forbidden");
+    gateway.get("/metrics").await.problem(401, "unauthorized");
+    assert_eq!(boss.get(&gateway, "/readyz").await.expect(200), json!({"status": "ready", "reasons": []}));
+    for stranger in [ann.get(&gateway, "/readyz").await, gateway.get("/readyz").await] {
+        assert_eq!(stranger.expect(200), json!({"status": "ready"}));
+    }
 }
