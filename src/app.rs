@@ -69,7 +69,7 @@ impl App {
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
-        let agents = Arc::new(Agents::new(config, meter)?);
+        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock), meter)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
@@ -98,7 +98,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config, &Meter::none()).map(drop)
+        Agents::new(config, Arc::new(SystemClock), &Meter::none()).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.

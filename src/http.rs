@@ -92,10 +92,10 @@ impl Gateway {
         self.tools.iter().find(|t| t.spec.name == tool).is_none_or(|t| t.effects)
     }
 
-    /// Whether the caller may decide on a tool's calls, in that session.
-    fn may_decide(&self, caller: &Principal, session: &Lease) -> Result<Arc<dyn Fn(&str) -> bool + Send + Sync>, ApiError> {
-        let (gateway, caller, owner) = (self.clone(), caller.clone(), session.overview()?.owner.clone());
-        Ok(Arc::new(move |tool| caller.may_decide(&owner, gateway.has_effects(tool))))
+    /// Whether the caller may decide on a tool's calls, in a session of that owner.
+    fn may_decide(&self, caller: &Principal, owner: &str) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let (gateway, caller, owner) = (self.clone(), caller.clone(), owner.to_owned());
+        Arc::new(move |tool| caller.may_decide(&owner, gateway.has_effects(tool)))
     }
 }
 

@@ -10,9 +10,9 @@ use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::channel;
 use crate::config::Config;
 use crate::config::agents::Agent;
-use crate::domain::ChannelProfile;
 use crate::domain::event::model::Parameters;
 use crate::domain::toolset::{Candidate, Toolset};
+use crate::domain::{ChannelProfile, Clock};
 use crate::meter::Meter;
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
@@ -23,7 +23,9 @@ use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
+use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::{Tool, Toolbox};
 
 /// Requests of one step.
@@ -82,7 +84,7 @@ impl Kit {
 }
 
 impl Agents {
-    pub(super) fn new(config: &Config, meter: &Meter) -> anyhow::Result<Self> {
+    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>, meter: &Meter) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
             let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window: None };
@@ -110,6 +112,7 @@ impl Agents {
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let fetch = web_fetch(config, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
             table,
@@ -117,8 +120,8 @@ impl Agents {
             profiles: profiles(config),
             agents,
             auto,
-            toolbox: Arc::new(toolbox(config, vec![])),
-            demo_toolbox: Arc::new(toolbox(config, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
+            toolbox: Arc::new(toolbox(config, &fetch, vec![])),
+            demo_toolbox: Arc::new(toolbox(config, &fetch, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
             kits: Mutex::default(),
         };
@@ -194,7 +197,15 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
-fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+fn web_fetch(config: &Config, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+    let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0));
+    let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+}
+
+fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let usual = BashConfig::default();
     let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
@@ -203,7 +214,7 @@ fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact)];
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it

@@ -38,6 +38,16 @@ fn the_defaults_are_the_compiled_in_file() {
     assert_eq!((c.tools.abort_grace_ms, c.tools.policy("bash"), c.tools.policy("demo_lookup")), (2_000, Some(Policy::Ask), None));
     assert_eq!((c.approvals.expire_s, c.sessions.passivate_s, c.channels.web.allow_ask_user), (3_600, 600, false));
     assert_eq!((c.log.format, c.log.level.as_str()), (Format::Text, "info"));
+    assert_eq!((c.net.allow_private.len(), c.tools.web_fetch.max_bytes), (0, None));
+}
+
+#[test]
+fn a_list_in_a_variable_is_split_at_commas_and_replaces_the_files() {
+    let networks =
+        |text: &str, env: &[(&str, &str)]| loaded(text, env).net.allow_private.iter().map(|n| n.0.to_string()).collect::<Vec<_>>();
+    let file = "[net]\nallow_private = [\"10.1.0.0/16\"]\n";
+    assert_eq!(networks(file, &[]), ["10.1.0.0/16"]);
+    assert_eq!(networks(file, &[("PORTICO__NET__ALLOW_PRIVATE", "127.0.0.1/32, fd00::/8")]), ["127.0.0.1/32", "fd00::/8"]);
 }
 
 #[test]

@@ -34,6 +34,8 @@ mod retries;
 mod sessions;
 mod shutdown;
 mod steer;
+mod token;
 mod turns;
 mod views;
+mod web_fetch;
 mod wire;

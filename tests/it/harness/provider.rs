@@ -18,7 +18,7 @@ use super::soon;
 type Fallback = Box<dyn Fn(&Value) -> Reply + Send>;
 
 /// Tools that every channel has.
-pub(crate) const EVERYWHERE: [&str; 1] = ["read_artifact"];
+pub(crate) const EVERYWHERE: [&str; 2] = ["read_artifact", "web_fetch"];
 
 /// The model's server.
 #[derive(Debug)]
