@@ -73,7 +73,7 @@ impl Drop for Site {
 }
 
 /// The model fetches these addresses in one step; the records, and what it was given for each.
-async fn fetch(settings: Settings, urls: &[&str]) -> (Vec<Value>, Vec<String>) {
+async fn fetch(settings: Settings<'_>, urls: &[&str]) -> (Vec<Value>, Vec<String>) {
     let provider = Provider::start().await;
     let gateway = Gateway::with(&provider, settings).await;
     let id = gateway.session().await;
