@@ -16,6 +16,7 @@ pub mod anthropic;
 mod call_ids;
 pub mod demo;
 pub mod http;
+pub mod metered;
 mod offered;
 pub mod openai_chat;
 pub mod table;

@@ -14,9 +14,11 @@ use crate::config::providers;
 use crate::domain::event::model::Parameters;
 use crate::domain::toolset::{Candidate, Toolset};
 use crate::domain::{ChannelProfile, Clock};
+use crate::meter::Meter;
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
+use crate::provider::metered::Metered;
 use crate::provider::table::{Row, Setting, Table, Wire};
 use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
@@ -83,7 +85,7 @@ impl Kit {
 }
 
 impl Agents {
-    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>) -> anyhow::Result<Self> {
+    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>, meter: &Meter) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
             let wire = provider.wire.map(wire);
@@ -101,7 +103,9 @@ impl Agents {
         };
         let http = client(CONNECT_TIMEOUT, READ_TIMEOUT).context("the HTTP client of the providers")?;
         let rows = table.rows().iter();
-        let providers = rows.map(|row| (row.id.to_string(), row.provider(key(&row.id, row.key_var.as_deref()), http.clone()))).collect();
+        let metered = |provider| Arc::new(Metered::new(provider, meter.clone())) as Arc<dyn Provider>;
+        let provider = |row: &Row| metered(row.provider(key(&row.id, row.key_var.as_deref()), http.clone()));
+        let providers = rows.map(|row| (row.id.to_string(), provider(row))).collect();
         let auto = table.auto(|row| key(&row.id, row.key_var.as_deref()).is_some()).to_owned();
         let named = config.agents.named.iter().map(|(name, agent)| (name.clone(), agent.clone()));
         let agents = named.chain([("default".to_owned(), config.agents.default.clone())]).collect();

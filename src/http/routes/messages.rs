@@ -1,7 +1,7 @@
 //! Messages: posted with one of three answers, read back, taken back.
 
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_stream::stream;
 use axum::Extension;
@@ -120,7 +120,12 @@ async fn accept(
         trust: Trust::User,
         key,
     };
-    same(gateway.sessions.post(session, post).await?)
+    let began = Instant::now();
+    let posted = gateway.sessions.post(session, post).await?;
+    if !posted.replayed {
+        gateway.metrics.accept.record(began.elapsed());
+    }
+    same(posted)
 }
 
 fn accepted(session: &Lease, posted: &Posted) -> Response {
