@@ -95,7 +95,8 @@ impl Agents {
         }
         let usual: Vec<_> = table.rows().iter().filter_map(|row| Some((row.id.to_string(), usual_url(config, row)?))).collect();
         for (id, url) in usual.into_iter().filter(|(id, _)| !has_url(config, id)) {
-            table.configure(&id, Setting { base_url: Some(url), ..Setting::default() })?;
+            let setting = Setting { base_url: Some(url), ..Setting::default() };
+            table.configure(&id, setting).with_context(|| format!("the usual variable of the provider {id}"))?;
         }
         let key = |id: &str, variable: Option<&str>| {
             let configured = config.providers.get(id).and_then(|p| p.api_key.clone());

@@ -104,8 +104,8 @@ pub enum SettingError {
     Missing { id: String, key: &'static str },
     #[error("providers.{id}: the built-in demo has no settings")]
     Fixed { id: String },
-    #[error("providers.{id}: base_url ends in /v1, which the wire \"anthropic\" adds by itself: leave it out")]
-    Versioned { id: String },
+    #[error("base_url ends in /v1, which the wire \"anthropic\" adds by itself: leave it out")]
+    Versioned,
 }
 
 /// All rows, in the order in which they are asked.
@@ -136,7 +136,7 @@ impl Table {
         let known = self.rows.iter_mut().find(|row| row.id == id);
         let wire = setting.wire.or(known.as_ref().map(|row| row.wire)).unwrap_or(Wire::OpenAiChat);
         if wire == Wire::Anthropic && base_url.as_ref().is_some_and(|url| url.ends_with("/v1")) {
-            return Err(SettingError::Versioned { id: id.into() });
+            return Err(SettingError::Versioned);
         }
         if let Some(row) = known {
             if row.wire == Wire::Demo {
