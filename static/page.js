@@ -201,8 +201,9 @@ const on = {
     const args = spell(rawMember(record, "args") ?? "");
     toolLine(tool_call_id, tool, `${args.length > 200 ? `${args.slice(0, 200)}…` : args} running…`);
   },
-  tool_end({ tool_call_id, tool, duration_ms }) {
-    endTool(tool_call_id, tool, duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`, "");
+  tool_end({ tool_call_id, tool, duration_ms, artifact_id, bytes }) {
+    const done = duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`;
+    endTool(tool_call_id, tool, artifact_id ? `${done}, ${Math.ceil(bytes / 1000)} KB kept` : done, "");
   },
   tool_error: ({ tool_call_id, tool, code }) => endTool(tool_call_id, tool, `failed: ${code}`, "failed"),
   tool_denied: ({ tool_call_id, tool }) => endTool(tool_call_id, tool, "was not allowed", "failed"),

@@ -147,8 +147,9 @@ impl Agent {
             if resumed.is_none() {
                 yield record(StepStart {});
             }
-            let mut calls = Vec::new();
+            let (mut calls, mut shown) = (Vec::new(), 0);
             if let Some((finish, found)) = resumed.flatten() {
+                shown = input.results_shown();
                 *after = self.after_answer(finish, !found.is_empty());
                 calls = found;
             } else {
@@ -169,7 +170,7 @@ impl Agent {
                 }
             }
             if !calls.is_empty() {
-                let mut tools = pin!(self.tools(calls));
+                let mut tools = pin!(self.tools(calls, shown));
                 while let Some(output) = tools.next().await {
                     yield output;
                 }
@@ -182,16 +183,17 @@ impl Agent {
     }
 
     fn after_answer(&mut self, finish: Finish, calls: bool) -> After {
-        self.cut = matches!(finish, Finish::MaxTokens | Finish::ContentFilter | Finish::Cancelled);
+        self.cut = matches!(finish, Finish::MaxTokens | Finish::ContentFilter | Finish::Refusal | Finish::Cancelled);
         self.said.truncated |= finish == Finish::MaxTokens;
         let said = self.said.text.clone();
         match finish {
             Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, said)),
-            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, said)),
+            // a provider that refuses may have done so in the middle of the answer
+            Finish::ContentFilter | Finish::Refusal => After::Over(End::new(DoneReason::Blocked, said)),
             // a cancel that was stored before its turn ended
             Finish::Cancelled => After::Over(End { answer: said, ..self.aborted() }),
-            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal if calls => After::GoesOn,
-            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal => After::Answered,
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens if calls => After::GoesOn,
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens => After::Answered,
         }
     }
 

@@ -85,7 +85,13 @@ pub fn document(annotated: &OpenApi) -> Value {
 /// What follows from what an operation says of itself.
 fn complete(path: &str, operation: &mut Map<String, Value>) {
     problems::answers(path, operation);
-    if path.starts_with("/v1/") {
+    for content in operation.get_mut("requestBody").and_then(|body| body["content"].as_object_mut()).into_iter().flatten().map(|(_, c)| c) {
+        // a body that may be left out is not one that may be null
+        if let Some(all) = content["schema"].get("oneOf").and_then(Value::as_array) {
+            content["schema"] = all.iter().find(|one| one.get("$ref").is_some()).cloned().unwrap_or_default();
+        }
+    }
+    if operation["responses"].get("401").is_some() {
         operation.insert("security".into(), json!([{}, {"bearer": []}]));
     }
     if let Some(curl) = operation.remove("x-curl") {
@@ -95,7 +101,7 @@ fn complete(path: &str, operation: &mut Map<String, Value>) {
     if let Some(responses) = operation.get_mut("responses").and_then(Value::as_object_mut) {
         for response in responses.values_mut() {
             // what one event is has no keyword in 3.1
-            if let Some(stream) = response["content"].get_mut("text/event-stream") {
+            if let Some(stream) = response.get_mut("content").and_then(|content| content.get_mut("text/event-stream")) {
                 stream["x-event"] = json!({"$ref": "#/components/schemas/StreamEvent"});
             }
             response["headers"]["X-Request-Id"] = id.clone();

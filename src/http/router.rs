@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::error::{ApiError, REQUEST_ID, render};
 use super::openapi::Document;
-use super::routes::{approvals, capabilities, events, health, messages, records, sessions, waits};
+use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, metrics, records, sessions, waits};
 use super::{Gateway, access, assets, openapi};
 
 /// The gateway's whole surface.
@@ -39,6 +39,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))
         .layer(SetResponseHeaderLayer::if_not_present(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .layer(TraceLayer::new_for_http().make_span_with(span).on_response(()).on_failure(()))
+        .layer(from_fn_with_state(gateway.clone(), super::metrics::measure))
         .layer(from_fn(stamp))
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));
@@ -64,12 +65,15 @@ fn v1() -> OpenApiRouter<Gateway> {
         .routes(routes!(messages::take_back))
         .routes(routes!(events::feed))
         .routes(routes!(records::page))
+        .routes(routes!(export::whole))
+        .routes(routes!(artifacts::show))
         .routes(routes!(approvals::all))
         .routes(routes!(approvals::of_session))
         .routes(routes!(approvals::decide))
         .routes(routes!(waits::answer_question))
         .routes(routes!(waits::answer_client_call))
         .routes(routes!(capabilities::show))
+        .routes(routes!(metrics::show))
 }
 
 /// What is for everyone.

@@ -1,10 +1,13 @@
 //! One file a resource.
 
 pub mod approvals;
+pub mod artifacts;
 pub mod capabilities;
 pub mod events;
+pub mod export;
 pub mod health;
 pub mod messages;
+pub mod metrics;
 pub mod records;
 pub mod sessions;
 pub mod transcript;
@@ -14,6 +17,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
+
+/// The policy of what is to be saved: a browser that shows it all the same loads and runs nothing.
+const INERT: &str = "default-src 'none'; sandbox";
 
 /// A page of a list.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -1,9 +1,11 @@
 mod actor;
+mod artifacts;
 mod cancel;
 mod crash;
 mod cursor;
 mod faults;
 mod feed;
+mod metrics;
 mod rebuild;
 mod records;
 mod waits;

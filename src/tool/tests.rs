@@ -5,14 +5,27 @@ use serde_json::{Value, json};
 use super::ask_user::AskUser;
 use super::bash::{Bash, BashConfig};
 use super::demo::{DemoBooking, DemoLookup};
+use super::read_artifact::ReadArtifact;
 use super::*;
+
+/// For tools that read none.
+#[derive(Debug)]
+pub(crate) struct NoArtifacts;
+
+impl Artifacts for NoArtifacts {
+    fn artifact(&self, _: &ArtifactId) -> BoxFuture<'static, Result<Option<Artifact>, String>> {
+        Box::pin(async { Ok(None) })
+    }
+}
 
 /// Each tool with arguments that use every key of its schema.
 fn samples() -> Vec<(Arc<dyn Tool>, Value)> {
     let question = json!({"id": "a", "text": "Which?", "options": [{"label": "x", "description": "one"}, {"label": "y"}], "multiple": true, "free_text": true});
     vec![
         (Arc::new(Bash::new(BashConfig::default())), json!({"command": "true", "timeout_s": 5})),
+        (Arc::new(web_fetch::tests::tool([])), json!({"url": "https://example.org/", "max_chars": 5})),
         (Arc::new(AskUser), json!({"questions": [question]})),
+        (Arc::new(ReadArtifact), json!({"artifact_id": "art_1", "offset": 0, "limit": 10, "search": "x"})),
         (Arc::new(DemoLookup), json!({"query": "boat"})),
         (Arc::new(DemoBooking), json!({"item": "rowing boat", "when": "Monday"})),
     ]

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use crate::harness::{Gateway, contract, soon};
+use crate::harness::{DEADLINE, Gateway, contract, http};
 
 const RENEW: &str = "cargo test --test it renew_api_md -- --ignored";
 
@@ -18,7 +18,7 @@ curl() {
   local last='' name method=GET
   case "$*" in *--json*) method=POST ;; esac
   for name in "$@"; do [[ $last == -X ]] && method=$name; last=$name; done
-  case "$*" in *-N*/events*|*/events*-N*) set -- --max-time 2 "$@" ;; esac
+  case "$*" in */events*) set -- --max-time 2 "$@" ;; esac
   command curl -sS -w "%{stderr}answered $method %{url_effective} %{http_code}\n" "$@"
 }
 "#;
@@ -45,6 +45,15 @@ fn renew_api_md() {
     std::fs::write(docs("API.md"), made()).unwrap();
 }
 
+#[tokio::test]
+async fn the_gateway_serves_the_document_to_everybody() {
+    let gateway = Gateway::bare().await;
+    let headers = [("Host", "anything"), ("Origin", "https://elsewhere.example"), ("X-Forwarded-For", "1.1.1.1")];
+    let served = http::request(gateway.port, "GET", "/openapi.json", &headers, None).await.unwrap().expect(200);
+    let stands: serde_json::Value = serde_json::from_slice(&std::fs::read(docs("openapi.json")).unwrap()).unwrap();
+    assert!(served == stands, "the binary serves another document than docs/openapi.json");
+}
+
 /// In the page's order, in one shell, against the demo model.
 #[tokio::test]
 async fn every_command_of_the_page_works() {
@@ -55,15 +64,17 @@ async fn every_command_of_the_page_works() {
     let script = format!("{PRELUDE}B=http://127.0.0.1:{}\n{}", gateway.port, blocks.collect::<Vec<_>>().join("\n"));
     let mut bash = Command::new("bash");
     bash.args(["-u", "-c", &script]).current_dir(&gateway.dir).stdin(Stdio::null()).kill_on_drop(true);
-    let done = soon("the page's commands", bash.output()).await.unwrap();
+    // a dozen turns, each at the demo's pace
+    let done = tokio::time::timeout(6 * DEADLINE, bash.output()).await.expect("the page's commands end").unwrap();
     let (out, told) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     let mut worked = BTreeSet::new();
     for answered in told.lines().filter_map(|line| line.strip_prefix("answered ")) {
         let [method, url, status] = answered.split(' ').collect::<Vec<_>>()[..] else { panic!("{answered}") };
         let path = url.split_once(&format!(":{}", gateway.port)).unwrap().1;
         let operation = contract::operation_of(method, path).unwrap_or_else(|| panic!("{answered}\n{told}"));
-        // there is nothing in this build that a client could run
-        let is_due = status.starts_with('2') || operation == "answer_client_call" && status == "404";
+        // the demo calls nothing that a client runs, and no tool of its says more than the model may see
+        let has_none = ["answer_client_call", "fetch_artifact"].contains(&operation.as_str()) && status == "404";
+        let is_due = status.starts_with('2') || has_none;
         assert!(is_due, "{answered}\n{out}\n{told}");
         worked.insert(operation);
     }

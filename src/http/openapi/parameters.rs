@@ -42,6 +42,8 @@ parameter!(MessagePath, "message_id", ParameterIn::Path, text(), "The message, a
 parameter!(ApprovalPath, "approval_id", ParameterIn::Path, text(), "The approval.");
 parameter!(QuestionPath, "question_id", ParameterIn::Path, text(), "The questions of one call.");
 parameter!(ClientCallPath, "tool_call_id", ParameterIn::Path, text(), "The call that the client runs.");
+parameter!(ArtifactPath, "artifact_id", ParameterIn::Path, text(), "The artifact.");
+parameter!(IfNoneMatch, "If-None-Match", ParameterIn::Header, text(), "The `ETag` of what you have.");
 parameter!(Limit, "limit", ParameterIn::Query, limit(), "How many rows.");
 parameter!(AfterSession, "after", ParameterIn::Query, text().pattern(Some("^ses_")), "The `next_cursor` of the page before.");
 parameter!(AfterApproval, "after", ParameterIn::Query, text().pattern(Some("^apr_")), "The `next_cursor` of the page before.");

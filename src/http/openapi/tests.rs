@@ -74,6 +74,7 @@ fn every_operation_says_what_a_reader_needs() {
         for (method, operation) in item.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap();
             assert!(ids.insert(id.to_owned()), "{id} is there twice");
+            assert!(operation["responses"].as_object().unwrap().values().all(|r| !r.get("content").is_some_and(Value::is_null)), "{id}");
             for field in ["summary", "tags", "responses", "x-codeSamples"] {
                 assert!(!operation[field].is_null(), "{method} {path}: {field}");
             }
@@ -81,5 +82,14 @@ fn every_operation_says_what_a_reader_needs() {
             let in_path = parameters.iter().filter(|p| p["in"] == "path").map(|p| p["name"].as_str().unwrap()).collect::<Vec<_>>();
             assert_eq!(in_path, path.split(['{', '}']).skip(1).step_by(2).collect::<Vec<_>>(), "{method} {path}");
         }
+    }
+}
+
+/// By the same annotation a handler is routed and described; what is routed otherwise is no API.
+#[test]
+fn only_the_pages_own_files_are_routed_past_the_document() {
+    let router = include_str!("../router.rs");
+    for line in router.lines().filter(|line| line.contains(".route(")) {
+        assert!(line.contains("get(assets::"), "register it with routes!(), so that openapi.json has it: {line}");
     }
 }

@@ -47,7 +47,7 @@ enum Start {
     responses((status = 200, description = "The stream: each event is a `StreamEvent`.", content_type = "text/event-stream", body = String)),
     extensions(
         ("x-codes" = json!(["not_found"])),
-        ("x-curl" = json!("curl -sN --max-time 2 $B/v1/sessions/$S/events -H 'Last-Event-ID: 3'")),
+        ("x-curl" = json!("curl -sN $B/v1/sessions/$S/events -H 'Last-Event-ID: 3'")),
     )
 )]
 pub(crate) async fn feed(
@@ -69,12 +69,8 @@ pub(crate) async fn feed(
         .types
         .filter(|types| !types.trim().is_empty())
         .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
-    let may_decide = match gateway.may_decide(&caller, &session) {
-        Ok(may_decide) => may_decide,
-        Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
-        Err(error) => return Err(error),
-    };
-    let filter = Filter { view, types, may_decide };
+    let Ok(overview) = session.overview() else { return Ok(sse::trouble()) };
+    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller, &overview.owner) };
     Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))
 }
 

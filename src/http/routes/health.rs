@@ -1,13 +1,23 @@
 //! Whether the process lives, and whether it can do its work.
 
-use axum::extract::State;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::http::Gateway;
+use crate::domain::principal::Scope;
 use crate::http::body::json;
+use crate::http::{Gateway, access};
+use crate::store::Trouble;
+
+const READY: &str = "ready";
+const UNREADY: &str = "unready";
+
+/// How long the store may take to say how it is. Less than any probe waits by default, so that a disk that hangs is told and not guessed.
+const PROBE: Duration = Duration::from_millis(800);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Alive {
@@ -20,21 +30,26 @@ enum Life {
     Ok,
 }
 
-/// Whether requests can be served.
+/// Whether it can do its work. Only an administrator is told why not.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Readiness {
-    status: Service,
+    #[schemars(extend("enum" = [READY, UNREADY]))]
+    status: &'static str,
+    /// For administrators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasons: Option<Vec<Reason>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Service {
-    Ready,
-    Draining,
-    StoreUnavailable,
+#[derive(Debug, Serialize, JsonSchema)]
+struct Reason {
+    /// A stable word.
+    code: &'static str,
+    detail: String,
 }
 
 /// Show that the process lives
+///
+/// It says nothing of its work, so that trouble of the disk does not restart it for ever.
 #[utoipa::path(get, path = "/healthz", operation_id = "alive", tag = "operations",
     responses((status = 200, description = "It lives.", body = Alive)),
     extensions(("x-curl" = json!("curl -s $B/healthz")))
@@ -43,22 +58,34 @@ pub(crate) async fn alive() -> Response {
     json(StatusCode::OK, &Alive { status: Life::Ok })
 }
 
-/// Show whether requests can be served
-///
-/// 503 while the process drains or its store cannot be read. The cause is in the log.
+/// Show whether it can take input
 #[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations",
-    responses((status = 200, description = "It is ready.", body = Readiness), (status = 503, description = "It is not.", body = Readiness)),
+    responses((status = 200, description = "It can.", body = Readiness), (status = 503, description = "It cannot.", body = Readiness)),
     extensions(("x-curl" = json!("curl -s $B/readyz")))
 )]
-pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
-    let settings = gateway.sessions.settings();
-    let draining = gateway.draining.is_cancelled();
-    match settings.store.due(settings.clock.now(), 1).await {
-        Ok(_) if !draining => json(StatusCode::OK, &Readiness { status: Service::Ready }),
-        Ok(_) => json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Service::Draining }),
-        Err(error) => {
-            tracing::warn!(%error, "not ready");
-            json(StatusCode::SERVICE_UNAVAILABLE, &Readiness { status: Service::StoreUnavailable })
-        }
+pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let is_admin = access::caller(&gateway, &parts).is_ok_and(|caller| caller.may(Scope::Admin));
+    let reasons = reasons(&gateway).await;
+    let (code, status) = match reasons.is_empty() {
+        true => (StatusCode::OK, READY),
+        false => (StatusCode::SERVICE_UNAVAILABLE, UNREADY),
+    };
+    for Reason { code, detail } in &reasons {
+        tracing::warn!(code, detail, "not ready");
     }
+    json(code, &Readiness { status, reasons: is_admin.then_some(reasons) })
+}
+
+async fn reasons(gateway: &Gateway) -> Vec<Reason> {
+    let draining = gateway.draining.is_cancelled().then(|| Reason {
+        code: "draining",
+        detail: "the process stops: it takes no input, and running turns get their drain time".into(),
+    });
+    let asked = tokio::time::timeout(PROBE, gateway.sessions.settings().store.trouble()).await;
+    let store = asked.unwrap_or_else(|_| {
+        let detail = format!("the store did not answer within {} ms; look at the disk", PROBE.as_millis());
+        Some(Trouble { code: "store_stalled", detail })
+    });
+    draining.into_iter().chain(store.map(|Trouble { code, detail }| Reason { code, detail })).collect()
 }

@@ -265,7 +265,7 @@ pub(crate) async fn change(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
-    let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
+    let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Patch).await?.parse()?;
     let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
     let overview = gateway.sessions.update(&session, patch).await?;
     Ok(body::json(StatusCode::OK, &overview.object()))

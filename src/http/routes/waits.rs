@@ -25,6 +25,7 @@ use crate::session::command::{Resolution, Resolved, standing};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Answers {
     /// One for each question, with what it offers.
+    #[serde(default, deserialize_with = "body::objects")]
     answers: Option<Vec<Answer>>,
     /// The person does not want to answer.
     #[serde(default)]

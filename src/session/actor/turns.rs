@@ -12,8 +12,11 @@ use crate::agent::port::{Further, Proposal, Verdict};
 use crate::agent::{Begin, Blob, End, Output, StepInput, Turn};
 use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
+use crate::domain::event::tool::{Tool, ToolEnd};
 use crate::domain::event::turn::DoneReason;
-use crate::domain::{AgentEvent, MessageId};
+use crate::domain::{AgentEvent, ArtifactId, LiveEvent, MessageId, Timestamp};
+use crate::meter::Share;
+use crate::session::artifacts::Kept;
 use crate::session::command::{Cancelled, Reply};
 use crate::session::setup::Want;
 
@@ -24,8 +27,13 @@ pub(super) struct Running {
     pub(super) deciding: Option<Deciding>,
     /// It has just begun: its first request is to stand in the same append as the message that it answers.
     pub(super) opening: bool,
+    /// When the oldest message that it answers was accepted, until its answer begins.
+    accepted: Option<Timestamp>,
+    _counted: Share,
     /// Texts that its requests name.
     blobs: Vec<Blob>,
+    /// What is to be kept of the result that comes next.
+    spilled: Option<(ArtifactId, Vec<u8>)>,
     /// Who cancelled it: told when its end is on disk, for until then a crash would let it go on.
     pub(super) cancels: Vec<(Reply<Cancelled>, Cancelled)>,
 }
@@ -45,16 +53,18 @@ impl Actor {
         if message_ids.is_empty() {
             return Ok(());
         }
+        let claimed = message_ids.iter().filter_map(|id| self.ledger.state.inbox.get(id));
+        let accepted = claimed.map(|queued| queued.at).min();
         self.stage(TurnStart { message_ids })?;
         let begin = Begin::Fresh(self.step_input());
-        self.launch(begin)
+        self.launch(begin, accepted)
     }
 
     /// Goes on with the turn that the ledger has open.
     pub(super) fn resume_turn(&mut self) -> Result<(), LedgerError> {
         let state = &self.ledger.state;
         let Some(begin) = state.turn.as_ref().map(|turn| repair::resume(state, turn)) else { return Ok(()) };
-        self.launch(begin)
+        self.launch(begin, None)
     }
 
     /// Ends the turn that was continued too often.
@@ -63,7 +73,7 @@ impl Actor {
         self.close_turn(End::new(DoneReason::Interrupted, answer))
     }
 
-    fn launch(&mut self, begin: Begin) -> Result<(), LedgerError> {
+    fn launch(&mut self, begin: Begin, accepted: Option<Timestamp>) -> Result<(), LedgerError> {
         let Some((turn, profile)) = self.ledger.state.turn.as_ref().zip(self.ledger.state.profile.as_ref()) else { return Ok(()) };
         let settings = &self.shared.settings;
         let want = Want {
@@ -93,13 +103,16 @@ impl Actor {
             idle: self.ledger.state.idle(settings.clock.now()),
             cancel: cancel.clone(),
             port: Arc::new(Port(sender)),
+            artifacts: Arc::new(Kept { store: settings.store.clone(), session: self.entry.id.clone() }),
             tasks: self.shared.tasks.clone(),
             ids: settings.ids.clone(),
             clock: settings.clock.clone(),
         };
         self.turn = Some(Box::pin(crate::agent::run(turn)));
         self.port = Some(port);
-        self.running = Some(Running { cancel, deciding: None, opening: true, blobs, cancels: Vec::new() });
+        let counted = Share::one(&settings.metrics.running);
+        self.running =
+            Some(Running { cancel, deciding: None, opening: true, accepted, _counted: counted, blobs, spilled: None, cancels: Vec::new() });
         Ok(())
     }
 
@@ -107,6 +120,7 @@ impl Actor {
         match output {
             Ok(Some(Output::Record(event))) => self.on_record(event),
             Ok(Some(Output::Live(event))) => {
+                self.answer_begins(&event);
                 self.entry.feed.live(self.ledger.state.last_turn, self.ledger.state.head, event);
                 Ok(())
             }
@@ -118,11 +132,22 @@ impl Actor {
         }
     }
 
+    /// Notes how long the first of those who asked has waited for the answer's first piece.
+    fn answer_begins(&mut self, event: &LiveEvent) {
+        if let LiveEvent::Delta(_) = event
+            && let Some(accepted) = self.running.as_mut().and_then(|running| running.accepted.take())
+        {
+            let settings = &self.shared.settings;
+            settings.metrics.first_delta.record(settings.clock.now().since(accepted));
+        }
+    }
+
     fn on_record(&mut self, event: AgentEvent) -> Result<(), LedgerError> {
         let opens = event.attempt() == AttemptEffect::Opens;
         if opens {
             self.stage_blobs(&event);
         }
+        self.stage_artifact(&event);
         let seq = self.stage(event)?;
         if opens {
             self.entry.feed.open_attempt(seq);
@@ -141,8 +166,17 @@ impl Actor {
         let Some(running) = &self.running else { return };
         for blob in running.blobs.iter().filter(named) {
             if !self.ledger.state.blobs.contains(&blob.digest) {
-                self.ledger.blob(blob.digest.clone(), &blob.text);
+                self.ledger.blob(blob.digest.clone(), blob.text.as_bytes().to_vec());
             }
+        }
+    }
+
+    /// What is kept of the result goes into the same append: no record names what is not there, and nothing is there that no record names.
+    fn stage_artifact(&mut self, event: &AgentEvent) {
+        let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return };
+        let spilled = self.running.as_mut().and_then(|r| r.spilled.take_if(|(spilled, _)| spilled == id));
+        if let Some((id, bytes)) = spilled {
+            self.ledger.blob(id.blob(), bytes);
         }
     }
 
@@ -197,6 +231,14 @@ impl Actor {
                 let _ = reply.send(input);
             }
             PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
+            PortCall::Spill { artifact, reply } => {
+                let (id, bytes) = artifact.into_blob();
+                if let Some(running) = &mut self.running {
+                    running.spilled = Some((id.clone(), bytes));
+                }
+                // a turn that was dropped meanwhile does not hear it
+                let _ = reply.send(id);
+            }
             PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
                 // a turn that was dropped meanwhile does not hear it
                 let _ = reply.send(());

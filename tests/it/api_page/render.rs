@@ -116,10 +116,9 @@ fn kind(schema: &Value) -> String {
     if let Some(all) = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array()) {
         return all.iter().filter(|one| one["type"] != "null").map(kind).collect::<Vec<_>>().join(", ");
     }
-    let base = match &schema["type"] {
-        Value::Array(all) => all.iter().filter_map(Value::as_str).filter(|t| *t != "null").collect::<Vec<_>>().join(" or "),
-        one => one.as_str().unwrap_or("any JSON").to_owned(),
-    };
+    let named = schema["type"].as_array().map_or_else(|| vec![&schema["type"]], |all| all.iter().collect());
+    let named: Vec<&str> = named.into_iter().filter_map(Value::as_str).filter(|name| *name != "null").collect();
+    let base = if named.is_empty() { "any JSON".to_owned() } else { named.join(" or ") };
     let base = match base.as_str() {
         "string" if schema["format"] == "date-time" => "time".to_owned(),
         "array" => format!("list of {}", kind(&schema["items"])),
@@ -193,7 +192,7 @@ fn events(api: &Value) -> String {
         let data = &event["properties"]["data"];
         let (data, shape) = match resolved(api, data) {
             Some(named) if data["$ref"].is_string() => (named, kind(data)),
-            Some(_) | None => (data, names(data)),
+            Some(_) | None => (data, names(data, &[])),
         };
         let id = if event["properties"]["id"].is_null() { "no" } else { "yes" };
         format!(
@@ -206,9 +205,10 @@ fn events(api: &Value) -> String {
     format!("Besides the [records](#the-records):\n\n| event | id | data | |\n|---|---|---|---|\n{}", rows.collect::<Vec<_>>().join("\n"))
 }
 
-fn names(schema: &Value) -> String {
+/// The names of the fields, those in parentheses that may be absent; not the ones that `leaving_out` names.
+fn names(schema: &Value, leaving_out: &[&str]) -> String {
     let required = schema["required"].as_array().cloned().unwrap_or_default();
-    let all = object(&schema["properties"]).filter(|(name, _)| !["seq", "at", "turn", "step", "type"].contains(&name.as_str()));
+    let all = object(&schema["properties"]).filter(|(name, _)| !leaving_out.contains(&name.as_str()));
     let all = all.map(|(name, _)| if required.iter().any(|r| r == name) { format!("`{name}`") } else { format!("(`{name}`)") });
     all.collect::<Vec<_>>().join(", ")
 }
@@ -218,7 +218,11 @@ fn records(api: &Value) -> String {
         let record = api.pointer(link.as_str().unwrap().trim_start_matches('#')).unwrap();
         let views: Vec<&str> = record["x-views"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
         let views = if views.len() == 3 { "all".to_owned() } else { views.join(", ") };
-        format!("| `{kind}` | {} | {views} | {} |", names(record), cell(&words(&record["description"])))
+        format!(
+            "| `{kind}` | {} | {views} | {} |",
+            names(record, &["seq", "at", "turn", "step", "type"]),
+            cell(&words(&record["description"]))
+        )
     });
     format!("| type | fields | views | |\n|---|---|---|---|\n{}", rows.collect::<Vec<_>>().join("\n"))
 }
@@ -243,7 +247,7 @@ fn shapes(api: &Value) -> String {
         } else if let Some(choices) = schema["oneOf"].as_array() {
             for choice in choices {
                 out.push_str(&match choice["properties"].is_object() {
-                    true => format!("- `{}`: {}\n", words(&choice["properties"]["type"]["const"]), names(choice)),
+                    true => format!("- `{}`: {}\n", words(&choice["properties"]["type"]["const"]), names(choice, &["type"])),
                     false => format!(
                         "- {}{}\n",
                         kind(choice),

@@ -93,6 +93,10 @@ pub(crate) fn judge_answer(method: &str, target: &str, status: u16, headers: &[(
     if !content.contains_key(kind) {
         return wrong("the document does not know this content type");
     }
+    if kind == "application/x-ndjson" {
+        let mut records = body.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(serde_json::from_slice::<Value>);
+        return records.try_for_each(|record| judge_record(&record.map_err(|e| e.to_string())?));
+    }
     if !kind.ends_with("json") {
         return Ok(());
     }

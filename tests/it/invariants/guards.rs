@@ -9,8 +9,9 @@ use portico::domain::{Principal, Scope};
 use serde_json::{Value, json};
 
 use crate::harness::gateway::portico;
-use crate::harness::provider::tools_of;
-use crate::harness::{Gateway, Provider, Reply, Settings, Sse, contract, kind, list, of_kind, soon, text, the};
+use crate::harness::provider::{EVERYWHERE, tools_of};
+use crate::harness::routes::routes;
+use crate::harness::{Gateway, Provider, Reply, Settings, Sse, kind, list, of_kind, soon, text, the};
 
 fn candidate(policy: Policy, needs: Needs, effects: bool) -> Candidate {
     let spec = ToolSpec { name: "t", description: "A tool.".into(), schema: json!({"type": "object"}) };
@@ -76,7 +77,7 @@ fn named(system: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn i11_capabilities_not_names() {
-    let every = ["ask_user", "bash", "demo_booking", "demo_lookup"];
+    let every = ["ask_user", "bash", "demo_booking", "demo_lookup", "read_artifact", "web_fetch"];
     let asking = "[channels.web]\nallow_ask_user = true\n[tools.bash]\npolicy = \"deny\"\n";
     // of each channel in turn: cli, web, api
     let table: [(&str, [&[&str]; 3]); 3] = [
@@ -97,7 +98,7 @@ async fn i11_capabilities_not_names() {
             provider.push(calls.calls());
             gateway.ask(&id, "call everything").await;
             let request = provider.requests().pop().unwrap();
-            let expected: BTreeSet<String> = expected.iter().map(|t| (*t).to_owned()).collect();
+            let expected: BTreeSet<String> = expected.iter().chain(&EVERYWHERE).map(|t| (*t).to_owned()).collect();
             assert_eq!(tools_of(&request), expected, "sent to the model: {what}");
             assert_eq!(named(text(&request, "/messages/0/content")), expected, "in its prompt: {what}");
             let records = gateway.audited(&id).await;
@@ -111,10 +112,8 @@ async fn i11_capabilities_not_names() {
     }
 }
 
-/// Every method and path of a session that the document has, and so the router, so that a new one is checked as well.
-fn routes() -> Vec<(String, String)> {
-    contract::operations().into_iter().filter(|(_, path)| path.starts_with("/v1/sessions/{id}")).collect()
-}
+/// An id as artifacts have it, which none has.
+const NO_ARTIFACT: &str = "art_00000000000000000000000000000000";
 
 #[tokio::test]
 async fn i12_nobody_elses() {
@@ -127,14 +126,19 @@ async fn i12_nobody_elses() {
         let mut feed = Sse::open(gateway, &format!("/v1/sessions/{id}/events"), &[]).await;
         let said = gateway.say(&id, "go").await;
         let asked = feed.event("approval_requested").await;
-        (id, [text(&said, "/message_id"), text(&asked, "/approval_id"), "qst_1", text(&asked, "/tool_call_id")].map(str::to_owned))
+        (
+            id,
+            [text(&said, "/message_id"), text(&asked, "/approval_id"), "qst_1", text(&asked, "/tool_call_id"), NO_ARTIFACT]
+                .map(str::to_owned),
+        )
     };
     let (gone, of_gone) = waiting(&gateway).await;
     let (living, of_living) = waiting(&gateway).await;
     assert_eq!(gateway.delete(&format!("/v1/sessions/{gone}")).await.status, 204);
     let before = gateway.records(&living).await;
-    let names = ["message_id", "approval_id", "question_id", "tool_call_id"];
-    let routes = routes();
+    let names = ["message_id", "approval_id", "question_id", "tool_call_id", "artifact_id"];
+    let mut routes = routes();
+    routes.retain(|(_, path)| path.contains("/{id}"));
     assert!(routes.len() >= 14, "{routes:?}");
     for restarted in [false, true] {
         for (method, route) in &routes {
