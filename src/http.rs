@@ -3,7 +3,7 @@
 //! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
 //! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is
 //! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`sse`] (streams out),
-//! [`error`] (refusals out), [`metrics`] (what is measured) and [`assets`] (the page).
+//! [`error`] (refusals out), [`openapi`] (what the routes say of themselves), [`metrics`] (what is measured) and [`assets`] (the page).
 
 pub mod access;
 pub mod assets;
@@ -11,6 +11,7 @@ pub mod body;
 pub mod error;
 pub mod extract;
 pub mod metrics;
+pub mod openapi;
 pub mod router;
 pub mod routes;
 pub mod sse;

@@ -3,9 +3,11 @@
 //! They are stored, shown, hashed and replayed exactly as the model wrote them, less insignificant whitespace: key order, number spelling
 //! and duplicate keys stay. What a person approves is therefore what runs.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -90,6 +92,19 @@ impl<'de> Deserialize<'de> for Args {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
         Ok(Self(raw.get().into()))
+    }
+}
+
+impl JsonSchema for Args {
+    fn schema_name() -> Cow<'static, str> {
+        "Args".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The arguments as the model wrote them: a JSON object; a JSON string where the model's text was not JSON.",
+            "type": ["object", "string", "array", "number", "boolean", "null"],
+        })
     }
 }
 

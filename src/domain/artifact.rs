@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::DigestId;
@@ -21,7 +22,8 @@ pub struct Artifact {
 }
 
 /// `art_` and 32 lower-case hexadecimal characters: the beginning of the SHA-256 of the blob. The same result has the same id.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline, extend("pattern" = "^art_"))]
 #[serde(try_from = "String", into = "String")]
 pub struct ArtifactId(Arc<str>);
 

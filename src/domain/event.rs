@@ -35,6 +35,11 @@ macro_rules! family {
                 }
             }
 
+            /// The shapes of this family's events, by their wire names.
+            pub(super) fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
+                vec![$(($kind, <$event as schemars::JsonSchema>::json_schema(generator))),+]
+            }
+
             pub(super) fn body(&self) -> serde_json::Result<String> {
                 match self { $(Self::$event(event) => serde_json::to_string(event)),+ }
             }
@@ -94,6 +99,19 @@ impl AgentEvent {
             .or_else(|| tool::Tool::read(kind, text))
             .or_else(|| pending::Pending::read(kind, text))
             .transpose()
+    }
+
+    /// The shape of each event's own fields, by its wire name.
+    pub fn schemas(generator: &mut schemars::SchemaGenerator) -> Vec<(&'static str, schemars::Schema)> {
+        [
+            session::Session::schemas(generator),
+            input::Input::schemas(generator),
+            turn::Turn::schemas(generator),
+            model::Model::schemas(generator),
+            tool::Tool::schemas(generator),
+            pending::Pending::schemas(generator),
+        ]
+        .concat()
     }
 
     /// The event's own fields as a JSON object, without `type`.

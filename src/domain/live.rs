@@ -1,5 +1,6 @@
 //! What a reader sees before it is durable. Never in the ledger.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{MessageId, ToolCallId};
@@ -37,7 +38,7 @@ pub enum DeltaKind {
 }
 
 /// What a turn can be doing, as `stream_progress` and `hello` name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StreamMode {
     Requesting,

@@ -1,12 +1,13 @@
 //! What one answer of a model is made of.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::value::RawValue;
 
 use super::{Args, ToolCallId};
 
 /// One content block of an answer. Its index in `content` is the `block` of its live deltas.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
     Text {
@@ -23,7 +24,7 @@ pub enum Block {
 
 /// What a provider wants back exactly as it gave it: a signature, an encrypted thought. It is replayed to the same provider and model, and
 /// dropped for any other, which could not read it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Opaque {
     /// The table's id of the provider.
     pub provider: String,
@@ -41,7 +42,7 @@ impl Block {
 }
 
 /// A tool call as the model asked for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     pub id: ToolCallId,
     pub tool: String,
@@ -96,7 +97,7 @@ pub fn calls_of(content: &[Block]) -> impl Iterator<Item = &ToolCall> {
 }
 
 /// Why a model stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     Stop,

@@ -1,5 +1,6 @@
 //! A session in one row: what lists, `hello` and a start of the process need to know without its ledger.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::session::Metadata;
@@ -33,13 +34,13 @@ pub struct Overview {
     pub tools: Vec<RunningTool>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningTool {
     pub tool_call_id: ToolCallId,
     pub tool: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Idle,
@@ -50,7 +51,8 @@ pub enum Status {
 }
 
 /// The session object of `POST, GET, PATCH /v1/sessions` and of the list's rows.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Session")]
 pub struct SessionObject {
     pub id: SessionId,
     pub channel: String,

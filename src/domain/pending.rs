@@ -1,12 +1,13 @@
 //! A wait for somebody outside the process: the item, its answer, and the shape that lists and `hello` show.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::pending::{ApprovalRequested, ClientCallRequested, QuestionAsked};
 use super::{Args, SessionId, Timestamp, ToolCallId};
 
 /// What became of an approval. A person may take the first four; the rest are outcomes, all of which deny.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     AllowOnce,
@@ -37,7 +38,7 @@ impl Decision {
 }
 
 /// One question to a person, with options, free text, or both.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     pub id: String,
     pub text: String,
@@ -52,7 +53,7 @@ pub struct Question {
 }
 
 /// An option of a question; its label is what an answer selects.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Choice {
     pub label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +61,7 @@ pub struct Choice {
 }
 
 /// A person's answer to one question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// The question's id.
     pub id: String,
@@ -152,6 +153,9 @@ impl Item {
         }
     }
 
+    /// What [`Item::status`] can be.
+    pub const STATUSES: [&str; 5] = ["pending", "decided", "expired", "cancelled", "unavailable"];
+
     /// `pending`, `decided`, `expired`, `cancelled`; an approval that nobody could give is `unavailable`.
     pub fn status(&self) -> &'static str {
         match &self.outcome {
@@ -171,7 +175,8 @@ impl Item {
 }
 
 /// An approval as lists, `hello` and the answer to its POST show it. What a view may not show is absent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Approval")]
 pub struct ApprovalView {
     pub approval_id: String,
     pub session_id: SessionId,
@@ -185,6 +190,7 @@ pub struct ApprovalView {
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<Decision>>,
+    #[schemars(extend("enum" = Item::STATUSES))]
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
@@ -193,12 +199,14 @@ pub struct ApprovalView {
 }
 
 /// Questions as `hello` and the answer to their POST show them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Questions")]
 pub struct QuestionView {
     pub question_id: String,
     pub session_id: SessionId,
     pub tool_call_id: ToolCallId,
     pub questions: Vec<Question>,
+    #[schemars(extend("enum" = Item::STATUSES))]
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<Answer>>,
@@ -209,12 +217,14 @@ pub struct QuestionView {
 }
 
 /// A client call as `hello` and the answer to its POST show it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ClientCall")]
 pub struct ClientCallView {
     pub tool_call_id: ToolCallId,
     pub session_id: SessionId,
     pub tool: String,
     pub args: Args,
+    #[schemars(extend("enum" = Item::STATUSES))]
     pub status: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,

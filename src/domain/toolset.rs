@@ -1,5 +1,6 @@
 //! Which tools a turn has. One function decides; the schema sent to the model, the list in the prompt and the dispatcher all read its result.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::profile::Capabilities;
@@ -15,7 +16,7 @@ pub struct ToolSpec {
 }
 
 /// What the operator says about a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     Allow,
@@ -62,7 +63,7 @@ pub struct Toolset {
     pub absent: Vec<Absent>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Absent {
     pub tool: &'static str,
     pub reason: &'static str,

@@ -2,10 +2,11 @@
 
 use std::ops::AddAssign;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens, disjoint: their sum is what was billed. `input` leaves out what came from or went to a cache, `output` leaves out reasoning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Of the request, neither read from nor written to a cache.
     pub input: u64,

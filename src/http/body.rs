@@ -1,5 +1,7 @@
 //! Request bodies and the headers that go with them.
 
+use std::fmt;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -7,8 +9,9 @@ use axum::http::header::{ACCEPT, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::timeout;
 
 use super::error::ApiError;
@@ -19,15 +22,20 @@ pub(super) const MESSAGE_CAP: usize = 64 * 1024;
 /// The most bytes of a decision or an answer.
 pub(super) const DECISION_CAP: usize = 4 * 1024;
 
+/// The most characters of an `Idempotency-Key`.
+pub(super) const KEY_CAP: usize = 255;
+
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Whether a request may come without a body.
+/// What body a request may come with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
     Required,
     /// Nothing at all means `{}`.
     Optional,
+    /// A merge-patch, which may say that it is one.
+    Patch,
 }
 
 /// A body that was read whole, within its cap.
@@ -52,7 +60,7 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need
     };
     let optional = need == Need::Optional;
     let may_lack = optional && !headers.contains_key(CONTENT_TYPE);
-    if !may_lack && !is_json(headers) {
+    if !may_lack && !is_json(headers, need) {
         return Err(not_json());
     }
     let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time");
@@ -71,10 +79,10 @@ fn is_too_long(error: &axum::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<http_body_util::LengthLimitError>())
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
+fn is_json(headers: &HeaderMap, need: Need) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()) else { return false };
     let kind = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind == "application/json" || kind == "application/merge-patch+json"
+    kind == "application/json" || need == Need::Patch && kind == "application/merge-patch+json"
 }
 
 impl JsonBody {
@@ -105,6 +113,37 @@ impl JsonBody {
     pub(super) fn hash(&self) -> String {
         sha256(&self.bytes)
     }
+}
+
+/// A list of objects, or null. serde would take an array for a struct, by position.
+///
+/// # Errors
+/// Where an item is not an object, or not one of `T`.
+pub(super) fn objects<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
+    struct Object<T>(T);
+
+    impl<'de, T: DeserializeOwned> Deserialize<'de> for Object<T> {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            deserializer.deserialize_map(Fields(PhantomData)).map(Self)
+        }
+    }
+
+    struct Fields<T>(PhantomData<T>);
+
+    impl<'de, T: DeserializeOwned> Visitor<'de> for Fields<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+            T::deserialize(MapAccessDeserializer::new(map))
+        }
+    }
+
+    let all = Option::<Vec<Object<T>>>::deserialize(deserializer)?;
+    Ok(all.map(|all| all.into_iter().map(|Object(item)| item).collect()))
 }
 
 fn is_valid(bytes: &[u8]) -> bool {
@@ -146,8 +185,8 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
 }
 
 /// JSON text as an answer.
-pub(super) fn raw_json(status: StatusCode, text: String) -> Response {
-    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+pub(super) fn raw_json(status: StatusCode, text: impl Into<Bytes>) -> Response {
+    (status, [(CONTENT_TYPE, "application/json")], text.into()).into_response()
 }
 
 /// The `Idempotency-Key`, 1 to 255 printable ASCII characters.
@@ -156,7 +195,7 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Api
     let Some(value) = values.next() else { return Ok(None) };
     let printable = |b: &u8| (0x20..0x7f).contains(b);
     let key = value.as_bytes();
-    if values.next().is_some() || key.is_empty() || key.len() > 255 || !key.iter().all(printable) {
+    if values.next().is_some() || key.is_empty() || key.len() > KEY_CAP || !key.iter().all(printable) {
         return Err(ApiError::invalid("Idempotency-Key", "send it once, with 1 to 255 printable ASCII characters"));
     }
     Ok(Some(String::from_utf8_lossy(key).into_owned()))

@@ -1,46 +1,32 @@
-//! Every route.
+//! Every route. A handler is registered by its `#[utoipa::path]`, which also describes it in `openapi.json`; the page's own files are no API.
 
-use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Request, StatusCode};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use axum::routing::{delete, get, post};
+use axum::routing::get;
+use axum::{Extension, Router};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestId, RequestId, SetRequestIdLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::trace::TraceLayer;
 use tracing::{Span, field, info_span};
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 use uuid::Uuid;
 
 use super::error::{ApiError, REQUEST_ID, render};
+use super::openapi::Document;
 use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, metrics, records, sessions, waits};
-use super::{Gateway, access, assets};
+use super::{Gateway, access, assets, openapi};
 
 /// The gateway's whole surface.
 pub fn router(gateway: Gateway) -> Router {
-    let v1 = Router::new()
-        .route("/v1/sessions", post(sessions::create).get(sessions::list))
-        .route("/v1/sessions/{id}", get(sessions::show).patch(sessions::change).delete(sessions::erase))
-        .route("/v1/sessions/{id}/messages", post(messages::post).get(messages::transcript))
-        .route("/v1/sessions/{id}/messages/{message_id}", delete(messages::take_back))
-        .route("/v1/sessions/{id}/cancel", post(sessions::cancel))
-        .route("/v1/sessions/{id}/events", get(events::feed))
-        .route("/v1/sessions/{id}/records", get(records::page))
-        .route("/v1/sessions/{id}/capabilities", get(capabilities::show))
-        .route("/v1/sessions/{id}/artifacts/{artifact_id}", get(artifacts::show))
-        .route("/v1/sessions/{id}/export", get(export::whole))
-        .route("/v1/sessions/{id}/approvals", get(approvals::of_session))
-        .route("/v1/sessions/{id}/approvals/{approval_id}", post(approvals::decide))
-        .route("/v1/sessions/{id}/questions/{question_id}", post(waits::answer_question))
-        .route("/v1/sessions/{id}/client_calls/{tool_call_id}", post(waits::answer_client_call))
-        .route("/v1/approvals", get(approvals::all))
-        .route("/metrics", get(metrics::show))
-        .layer(from_fn_with_state(gateway.clone(), access::authenticate));
-    let public = Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
+    let (v1, public) = (v1().layer(from_fn_with_state(gateway.clone(), access::authenticate)), public());
+    let (api, described) = v1.merge(public).split_for_parts();
+    let page = Router::new()
         .route("/", get(assets::index))
         .route("/page.js", get(assets::script))
         .route("/api.js", get(assets::api))
@@ -57,7 +43,8 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(from_fn(stamp))
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));
-    v1.merge(public)
+    api.merge(page)
+        .layer(Extension(Document::of(&described)))
         .fallback(|| async { ApiError::not_found("there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take this method")
@@ -66,6 +53,37 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(DefaultBodyLimit::disable())
         .layer(around)
         .with_state(gateway)
+}
+
+/// What needs a credential.
+fn v1() -> OpenApiRouter<Gateway> {
+    OpenApiRouter::new()
+        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::show, sessions::change, sessions::erase))
+        .routes(routes!(sessions::cancel))
+        .routes(routes!(messages::post, messages::transcript))
+        .routes(routes!(messages::take_back))
+        .routes(routes!(events::feed))
+        .routes(routes!(records::page))
+        .routes(routes!(export::whole))
+        .routes(routes!(artifacts::show))
+        .routes(routes!(approvals::all))
+        .routes(routes!(approvals::of_session))
+        .routes(routes!(approvals::decide))
+        .routes(routes!(waits::answer_question))
+        .routes(routes!(waits::answer_client_call))
+        .routes(routes!(capabilities::show))
+        .routes(routes!(metrics::show))
+}
+
+/// What is for everyone.
+fn public() -> OpenApiRouter<Gateway> {
+    OpenApiRouter::new().routes(routes!(health::alive)).routes(routes!(health::ready)).routes(routes!(openapi::show))
+}
+
+/// What the routes say of themselves.
+pub fn described() -> OpenApi {
+    v1().merge(public()).into_openapi()
 }
 
 /// A new id for each request; one that a caller sends is not taken over, so that ids in the log are ours.

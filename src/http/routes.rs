@@ -13,6 +13,7 @@ pub mod sessions;
 pub mod transcript;
 pub mod waits;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
@@ -28,8 +29,9 @@ pub(crate) struct Page {
 }
 
 /// A page of a list, as it is sent. Rows are written as they are: a generic value would reorder the bytes of a tool call's arguments.
-#[derive(Debug, Serialize)]
-struct ListPage<T> {
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
+pub(crate) struct ListPage<T> {
     data: Vec<T>,
     /// Absent on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,16 +46,18 @@ fn cut<T>(rows: &mut Vec<T>, limit: usize) -> bool {
 }
 
 /// The rows of a page, when the caller does not say.
-const DEFAULT_LIMIT: usize = 100;
+pub(super) const DEFAULT_LIMIT: usize = 100;
 /// The most rows of a page.
-const MAX_LIMIT: usize = 1_000;
+pub(super) const MAX_LIMIT: usize = 1_000;
 
 impl Page {
     /// How many rows, 1 to [`MAX_LIMIT`].
     fn limit(&self) -> Result<usize, ApiError> {
-        match self.limit.as_deref().map(str::parse::<usize>) {
+        // more than fits is more than the most
+        let number = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<usize>().unwrap_or(usize::MAX));
+        match self.limit.as_deref().map(|text| number(text).filter(|_| !text.is_empty())) {
             None => Ok(DEFAULT_LIMIT),
-            Some(Ok(limit)) if limit >= 1 => Ok(limit.min(MAX_LIMIT)),
+            Some(Some(limit)) if limit >= 1 => Ok(limit.min(MAX_LIMIT)),
             Some(_) => Err(ApiError::invalid("limit", format!("a number from 1 on; a page has at most {MAX_LIMIT} rows"))),
         }
     }

@@ -14,6 +14,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 use tokio::time::{Instant, interval_at};
@@ -68,8 +69,9 @@ pub(super) fn items(items: &[FeedItem]) -> String {
 }
 
 /// Where the session stands: the first event of every connection.
-#[derive(Serialize)]
-struct Hello<'a> {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Hello")]
+pub(super) struct Hello<'a> {
     session_id: &'a SessionId,
     head: Seq,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +84,8 @@ struct Hello<'a> {
 }
 
 /// What the open turn is doing.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveTurn")]
 struct Live<'a> {
     /// Of the newest attempt.
     message_id: MessageId,

@@ -12,12 +12,14 @@ async fn each_bad_request_has_its_status_and_code() {
     let messages = format!("/v1/sessions/{id}/messages");
     let cancel = format!("/v1/sessions/{id}/cancel");
     let (plain, none) = ([("Content-Type", "text/plain")], [("Content-Type", "")]);
+    let patch = [("Content-Type", "application/merge-patch+json")];
     type Row<'r> = (&'r str, &'r str, &'r [(&'r str, &'r str)], &'r str, u16, &'r str);
     let table: Vec<Row<'_>> = vec![
         ("POST", "/v1/sessions", &[], "{", 400, "invalid_json"),
         ("POST", &messages, &[], "{\"text\":\"\u{1}\"}", 400, "invalid_json"),
         ("POST", &messages, &[], "{\"text\":\"a\"} x", 400, "invalid_json"),
         ("POST", &messages, &plain, "{\"text\":\"a\"}", 415, "unsupported_media_type"),
+        ("POST", &messages, &patch, "{\"text\":\"a\"}", 415, "unsupported_media_type"),
         ("POST", &messages, &none, "{\"text\":\"a\"}", 415, "unsupported_media_type"),
         ("POST", &cancel, &plain, "{}", 415, "unsupported_media_type"),
         ("POST", "/v1/sessions/nobody/messages", &[], "{\"text\":\"a\"}", 404, "not_found"),

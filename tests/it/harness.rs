@@ -10,6 +10,7 @@ use serde_json::Value;
 pub(crate) mod anthropic;
 pub(crate) mod caller;
 mod checks;
+pub(crate) mod contract;
 pub(crate) mod gateway;
 pub(crate) mod http;
 pub(crate) mod ledger;

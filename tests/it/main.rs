@@ -11,6 +11,7 @@ mod access;
 mod access_keys;
 mod access_routes;
 mod anthropic;
+mod api_page;
 mod approvals;
 mod artifacts;
 mod bad_input;

@@ -47,6 +47,7 @@ async fn answers_are_the_calls_result() {
         (json!({"answers": [{"id": "colour", "selected": ["green"]}, {"id": "why", "selected": [], "text": "x"}]}), "/answers/0/selected"),
         (json!({"answers": [{"id": "shape", "selected": []}]}), "/answers/0/id"),
         (json!({"answers": 5}), "/answers"),
+        (json!({"answers": [["colour", ["blue"]], ["why", [], "the sea"]]}), "/answers/0"),
     ] {
         let problem = gateway.post_as_owner(&route(&id, &asked), &bad).await.problem(422, "invalid_request");
         assert!(list(&problem, "/errors").iter().any(|e| text(e, "/pointer").starts_with(pointer)), "{problem}");

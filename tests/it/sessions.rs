@@ -27,7 +27,8 @@ async fn a_session_is_created_read_changed_and_erased() {
     let changed = gateway.send("PATCH", &path, &[], Some(patch.to_string().as_bytes())).await.expect(200);
     assert_eq!(changed["title"], "Second");
     assert_eq!(changed["metadata"], json!({"b": {"x": 3, "y": 2}, "c": [1]}), "merge patch");
-    let untitled = gateway.send("PATCH", &path, &[], Some(br#"{"title":null}"#)).await.expect(200);
+    let says_so = [("Content-Type", "application/merge-patch+json")];
+    let untitled = gateway.send("PATCH", &path, &says_so, Some(br#"{"title":null}"#)).await.expect(200);
     assert!(untitled.get("title").is_none(), "optional fields are absent: {untitled}");
     assert_eq!(gateway.get(&path).await.expect(200), untitled);
     let records = gateway.audited(&id).await;

@@ -1,5 +1,6 @@
 //! Input: queued, taken back, claimed. A message is in the inbox from `message_queued` until exactly one claim or removal.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
@@ -18,7 +19,7 @@ super::family! {
 }
 
 /// Which list of the inbox a message waits in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// For a turn of its own.
@@ -28,7 +29,7 @@ pub enum Target {
 }
 
 /// How a message that comes while a turn runs is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// It waits for a turn of its own.
@@ -38,7 +39,7 @@ pub enum Mode {
 }
 
 /// How far content may be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
     Trusted,
@@ -47,7 +48,7 @@ pub enum Trust {
 }
 
 /// A message that was accepted: from here on it is in exactly one turn, or removed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageQueued {
     pub message_id: MessageId,
     pub target: Target,
@@ -68,7 +69,7 @@ pub struct MessageQueued {
 }
 
 /// A message left the inbox without a turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRemoved {
     pub message_id: MessageId,
     pub by: String,
@@ -76,7 +77,7 @@ pub struct MessageRemoved {
 }
 
 /// Why a message left the inbox without a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RemovedReason {
     TakenBack,
@@ -86,13 +87,13 @@ pub enum RemovedReason {
 }
 
 /// A turn opens and claims its input: all of `next_step` and the oldest of `next_turn`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStart {
     pub message_ids: Vec<MessageId>,
 }
 
 /// The running turn claims, before one of its later steps, what waited for its next step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueDrain {
     pub message_ids: Vec<MessageId>,
     pub message_count: usize,

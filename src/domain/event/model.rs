@@ -1,5 +1,6 @@
 //! Requests to a model and what came of them. An attempt opens with `request` and ends with `message`, `retry` or the turn's `done`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
@@ -19,7 +20,7 @@ super::family! {
 }
 
 /// One HTTP request to a provider. With the surface at this point and the two blobs it rebuilds byte for byte.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Counts from 1 within the step.
     pub attempt: u32,
@@ -33,7 +34,7 @@ pub struct Request {
 }
 
 /// Settings of a request, as the agent chose them; the wire knows how its provider spells them.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
@@ -42,7 +43,7 @@ pub struct Parameters {
 }
 
 /// The attempt failed and another follows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Retry {
     pub attempt: u32,
     pub code: String,
@@ -52,13 +53,13 @@ pub struct Retry {
 }
 
 /// The text that stands beside tool calls; a view of the same text in `message`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Thinking {
     pub message: String,
 }
 
 /// A whole answer of a model, or (with `author`) of a person who took over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
     pub message_id: MessageId,
     pub content: Vec<Block>,

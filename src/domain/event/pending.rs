@@ -1,5 +1,6 @@
 //! What waits for somebody outside: approvals, questions, client calls. One mechanism, three kinds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::pending::{Answer, Decision, Item, ItemKind, Outcome, Question};
@@ -20,7 +21,7 @@ super::family! {
 }
 
 /// A call waits for a person's permission.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalRequested {
     pub approval_id: ApprovalId,
     pub tool_call_id: ToolCallId,
@@ -36,7 +37,7 @@ pub struct ApprovalRequested {
 }
 
 /// An approval was given, refused, or came to nothing.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolApproval {
     pub approval_id: ApprovalId,
     pub tool_call_id: ToolCallId,
@@ -49,7 +50,7 @@ pub struct ToolApproval {
 }
 
 /// A call asks a person, and waits for the answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionAsked {
     pub question_id: QuestionId,
     pub tool_call_id: ToolCallId,
@@ -58,7 +59,7 @@ pub struct QuestionAsked {
 }
 
 /// `answers`, or `declined` with a reason where it was not a person who declined.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionAnswered {
     pub question_id: QuestionId,
     pub tool_call_id: ToolCallId,
@@ -74,7 +75,7 @@ pub struct QuestionAnswered {
 }
 
 /// A call is for the client to run, and waits for its result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCallRequested {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -83,7 +84,7 @@ pub struct ClientCallRequested {
 }
 
 /// The client's result; without `content` none came, and `reason` says why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCallResult {
     pub tool_call_id: ToolCallId,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,5 +1,6 @@
 //! The session itself: created, renamed.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::record::Head;
@@ -17,7 +18,7 @@ super::family! {
 }
 
 /// Always record 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionCreated {
     pub channel: String,
     pub agent: String,
@@ -33,7 +34,7 @@ pub struct SessionCreated {
 }
 
 /// The new values of what changed; an empty title is no title.
-#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SessionUpdated {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,

@@ -1,5 +1,6 @@
 //! Tool calls and their results. Every call has exactly one result, in the model's order.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::input::Trust;
@@ -20,7 +21,7 @@ super::family! {
 }
 
 /// The body is about to start; durable before it does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolStart {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -28,7 +29,7 @@ pub struct ToolStart {
 }
 
 /// The body returned a result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolEnd {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -48,7 +49,7 @@ pub struct ToolEnd {
 }
 
 /// The call has no result; its code and error are for the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolError {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -58,7 +59,7 @@ pub struct ToolError {
 }
 
 /// Nobody permitted the call, or nobody answered it; the reason is for the model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolDenied {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -68,7 +69,7 @@ pub struct ToolDenied {
 }
 
 /// The model uses a tool a lot; advisory.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolLimit {
     pub tool: String,
     pub warning: String,

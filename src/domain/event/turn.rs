@@ -1,5 +1,6 @@
 //! The brackets of a turn and its steps. Each start has its end.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::record::Head;
@@ -17,15 +18,15 @@ super::family! {
 }
 
 /// One model answer and the tools it asked for begin.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepStart {}
 
 /// Each call of the step has its result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepEnd {}
 
 /// An open turn goes on after a restart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnContinued {
     /// How often this turn was continued, this time included.
     pub count: u32,
@@ -33,7 +34,7 @@ pub struct TurnContinued {
 }
 
 /// A graceful stop does not count against a turn; a crash does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinueCause {
     Crash,
@@ -41,7 +42,7 @@ pub enum ContinueCause {
 }
 
 /// The one honest end of a turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Done {
     pub reason: DoneReason,
     /// With `aborted`: who stopped it.
@@ -68,7 +69,7 @@ pub struct Done {
 }
 
 /// Why a turn is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DoneReason {
     /// The model answered and asked for no more tools.
@@ -105,7 +106,7 @@ impl DoneReason {
 }
 
 /// Who cancelled a turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AbortCause {
     User,
@@ -113,7 +114,7 @@ pub enum AbortCause {
 }
 
 /// What became of one tool call of the turn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallSummary {
     pub tool_call_id: ToolCallId,
     pub tool: String,
@@ -123,7 +124,7 @@ pub struct CallSummary {
 }
 
 /// How a tool call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallStatus {
     /// It has a result.

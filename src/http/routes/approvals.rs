@@ -5,15 +5,17 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{ListPage, Page, cut, waits};
 use crate::domain::overview::approval_view;
-use crate::domain::pending::{ApprovalView, Decision, ItemKind};
+use crate::domain::pending::{ApprovalView, Decision, Item, ItemKind};
 use crate::domain::{Principal, Scope, SessionId};
 use crate::http::body::{self, DECISION_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{AfterApproval, ApprovalPath, Limit, OfStatus, SessionPath};
 use crate::http::{Gateway, lacks, need};
 use crate::session::command::Resolution;
 use crate::store::ApprovalFilter;
@@ -25,7 +27,17 @@ pub(crate) struct ApprovalsQuery {
     page: Page,
 }
 
-/// `GET /v1/approvals`
+/// A page of approvals.
+pub(crate) type ApprovalPage = ListPage<ApprovalView>;
+
+/// List all approvals
+///
+/// The operator's inbox: of every session that the caller may see.
+#[utoipa::path(get, path = "/v1/approvals", operation_id = "list_approvals", tag = "approvals",
+    params(OfStatus, Limit, AfterApproval),
+    responses((status = 200, description = "A page of approvals.", body = ApprovalPage)),
+    extensions(("x-codes" = json!(["store_unavailable"])), ("x-curl" = json!("curl -s \"$B/v1/approvals?status=pending\"")))
+)]
 pub(crate) async fn all(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -41,7 +53,12 @@ fn may_list(caller: &Principal) -> Result<(), ApiError> {
     if decides { Ok(()) } else { need(caller, Scope::SessionsRead, "this") }
 }
 
-/// `GET /v1/sessions/{id}/approvals`
+/// List a session's approvals
+#[utoipa::path(get, path = "/v1/sessions/{id}/approvals", operation_id = "list_session_approvals", tag = "approvals",
+    params(SessionPath, OfStatus, Limit, AfterApproval),
+    responses((status = 200, description = "A page of the session's approvals.", body = ApprovalPage)),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable"])), ("x-curl" = json!("curl -s \"$B/v1/sessions/$S/approvals?status=pending\"")))
+)]
 pub(crate) async fn of_session(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -54,9 +71,8 @@ pub(crate) async fn of_session(
 }
 
 async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>, query: ApprovalsQuery) -> Result<Response, ApiError> {
-    const STATUS: [&str; 5] = ["pending", "decided", "expired", "cancelled", "unavailable"];
-    if query.status.as_deref().is_some_and(|s| !STATUS.contains(&s)) {
-        return Err(ApiError::invalid("status", format!("one of {}", STATUS.join(", "))));
+    if query.status.as_deref().is_some_and(|s| !Item::STATUSES.contains(&s)) {
+        return Err(ApiError::invalid("status", format!("one of {}", Item::STATUSES.join(", "))));
     }
     let (limit, after) = (query.page.limit()?, query.page.after_id("apr_")?.map(ToOwned::to_owned));
     let filter = ApprovalFilter {
@@ -75,16 +91,19 @@ async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>,
     Ok(body::json(StatusCode::OK, &page))
 }
 
-#[derive(Debug, Deserialize)]
+/// A person's decision.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Decide {
+pub(crate) struct Decide {
     decision: Given,
+    /// For the ledger, and with `deny` for the model.
     note: Option<String>,
+    /// The `digest` that was shown to the person: the decision counts only for exactly that call.
     digest: Option<String>,
 }
 
 /// What a person can decide. What is offered for the call is narrower.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Given {
     AllowOnce,
@@ -104,7 +123,20 @@ impl From<Given> for Decision {
     }
 }
 
-/// `POST /v1/sessions/{id}/approvals/{approval_id}`: checked in the order 401, 404 session, 403, 422, 404, 410, 409, 200.
+/// Decide an approval
+///
+/// The turn goes on with it. Checked in this order: 401; 404 the session is not yours; 403 you may not decide; 422; 404 no such approval;
+/// 410 expired or cancelled; 409 another decision stands, or the digest differs. An equal decision again is 200 with the same body.
+#[utoipa::path(post, path = "/v1/sessions/{id}/approvals/{approval_id}", operation_id = "decide_approval", tag = "approvals",
+    params(SessionPath, ApprovalPath),
+    request_body(content = Decide, example = json!({"decision": "allow_once", "note": "go ahead"})),
+    responses((status = 200, description = "The approval with its decision.", body = ApprovalView)),
+    extensions(
+        ("x-codes" = json!(["not_found", "local_key_required", "expired", "already_decided", "digest_mismatch",
+            "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions/$S/approvals/$A --json '{"decision":"allow_once","note":"go ahead"}'"#)),
+    )
+)]
 pub(crate) async fn decide(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

@@ -1,4 +1,4 @@
-//! `GET /v1/sessions/{id}/artifacts/{artifact_id}`: a result that the model does not see whole, as it was.
+//! A result that the model does not see whole, as it was.
 
 use axum::Extension;
 use axum::extract::State;
@@ -11,6 +11,7 @@ use super::INERT;
 use crate::domain::{ArtifactId, Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{ArtifactPath, IfNoneMatch, SessionPath, ViewOf};
 use crate::http::{Gateway, view_for};
 use crate::session::artifacts;
 
@@ -19,7 +20,17 @@ pub(crate) struct ArtifactQuery {
     view: Option<String>,
 }
 
-/// A tool's result may be anything a page on the internet says, so it is a file to save and nothing that a browser runs.
+/// Fetch an artifact
+///
+/// A tool's result that the model does not see whole, as it was: a file to save, and nothing that a browser runs. The `tool_end` record names it.
+#[utoipa::path(get, path = "/v1/sessions/{id}/artifacts/{artifact_id}", operation_id = "fetch_artifact", tag = "events",
+    params(SessionPath, ArtifactPath, ViewOf, IfNoneMatch),
+    responses(
+        (status = 200, description = "The whole result.", content_type = "text/plain", body = String),
+        (status = 304, description = "You have it: `If-None-Match` names its `ETag`."),
+    ),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable"])), ("x-curl" = json!("curl -s $B/v1/sessions/$S/artifacts/$R")))
+)]
 pub(crate) async fn show(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

@@ -1,4 +1,4 @@
-//! `GET /v1/sessions/{id}/events`: the feed.
+//! The feed.
 //!
 //! Trouble never answers 5xx here: a browser's `EventSource` gives up for ever on anything but 200, so it gets 200, when to come back, and
 //! the end.
@@ -16,6 +16,7 @@ use serde_json::json;
 use crate::domain::{Cursor, Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{AfterCursor, LastEventId, SessionPath, Types, ViewOf};
 use crate::http::sse::{self, Source};
 use crate::http::{Gateway, view_for};
 use crate::session::reader::{Filter, NotThere};
@@ -36,7 +37,19 @@ enum Start {
     Malformed,
 }
 
-/// `Last-Event-ID` wins over `?after=`; neither is the beginning.
+/// Follow a session
+///
+/// Server-Sent Events, without an end of its own: first `hello`, then the records behind the cursor, then what comes, live text included.
+/// Come back with the last id, and nothing is missing or repeated. `Last-Event-ID` wins over `after`; neither is the beginning.
+/// Trouble is no 5xx here, which would make a browser give up: the stream ends with `closing`, and is there again after `retry_after_ms`.
+#[utoipa::path(get, path = "/v1/sessions/{id}/events", operation_id = "follow_session", tag = "events",
+    params(SessionPath, AfterCursor, LastEventId, Types, ViewOf),
+    responses((status = 200, description = "The stream: each event is a `StreamEvent`.", content_type = "text/event-stream", body = String)),
+    extensions(
+        ("x-codes" = json!(["not_found"])),
+        ("x-curl" = json!("curl -sN $B/v1/sessions/$S/events -H 'Last-Event-ID: 3'")),
+    )
+)]
 pub(crate) async fn feed(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

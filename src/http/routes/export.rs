@@ -1,4 +1,4 @@
-//! `GET /v1/sessions/{id}/export`: the whole ledger in the caller's view, one record a line.
+//! The whole ledger in the caller's view, one record a line.
 //!
 //! It is read page by page as the client takes it, and no page holds the store while it is sent. What cannot be had whole does not end as if
 //! it were: the answer is cut off, which a client sees.
@@ -20,6 +20,7 @@ use super::INERT;
 use crate::domain::{Principal, Scope, Seq, View};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{SessionPath, ViewOf};
 use crate::http::{Gateway, view_for};
 use crate::session::Lease;
 use crate::session::record::FeedRecord;
@@ -33,7 +34,15 @@ pub(crate) struct ExportQuery {
     view: Option<String>,
 }
 
-/// Everything up to the head that is durable now; what is appended meanwhile is not in it.
+/// Export a session
+///
+/// The whole ledger in the caller's view, one `Record` a line: everything up to the head that is durable now. What cannot be had whole does not
+/// end as if it were: the connection is cut.
+#[utoipa::path(get, path = "/v1/sessions/{id}/export", operation_id = "export_session", tag = "events",
+    params(SessionPath, ViewOf),
+    responses((status = 200, description = "The records, one a line.", content_type = "application/x-ndjson", body = String)),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable"])), ("x-curl" = json!("curl -s $B/v1/sessions/$S/export")))
+)]
 pub(crate) async fn whole(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

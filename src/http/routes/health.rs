@@ -5,44 +5,71 @@ use std::time::Duration;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use crate::domain::principal::Scope;
 use crate::http::body::json;
 use crate::http::{Gateway, access};
 use crate::store::Trouble;
 
+const READY: &str = "ready";
+const UNREADY: &str = "unready";
+
 /// How long the store may take to say how it is. Less than any probe waits by default, so that a disk that hangs is told and not guessed.
 const PROBE: Duration = Duration::from_millis(800);
 
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Alive {
+    status: Life,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Life {
+    Ok,
+}
+
 /// Whether it can do its work. Only an administrator is told why not.
-#[derive(Serialize)]
-struct Readiness {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Readiness {
+    #[schemars(extend("enum" = [READY, UNREADY]))]
     status: &'static str,
+    /// For administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<Vec<Reason>>,
 }
 
-#[derive(Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Reason {
+    /// A stable word.
     code: &'static str,
     detail: String,
 }
 
-/// `GET /healthz`: the process lives. It says nothing of its work, so that trouble of the disk does not restart it for ever.
+/// Show that the process lives
+///
+/// It says nothing of its work, so that trouble of the disk does not restart it for ever.
+#[utoipa::path(get, path = "/healthz", operation_id = "alive", tag = "operations",
+    responses((status = 200, description = "It lives.", body = Alive)),
+    extensions(("x-curl" = json!("curl -s $B/healthz")))
+)]
 pub(crate) async fn alive() -> Response {
-    json(StatusCode::OK, &json!({"status": "ok"}))
+    json(StatusCode::OK, &Alive { status: Life::Ok })
 }
 
-/// `GET /readyz`: 503 while it cannot take input.
+/// Show whether it can take input
+#[utoipa::path(get, path = "/readyz", operation_id = "ready", tag = "operations",
+    responses((status = 200, description = "It can.", body = Readiness), (status = 503, description = "It cannot.", body = Readiness)),
+    extensions(("x-curl" = json!("curl -s $B/readyz")))
+)]
 pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let is_admin = access::caller(&gateway, &parts).is_ok_and(|caller| caller.may(Scope::Admin));
     let reasons = reasons(&gateway).await;
     let (code, status) = match reasons.is_empty() {
-        true => (StatusCode::OK, "ready"),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "unready"),
+        true => (StatusCode::OK, READY),
+        false => (StatusCode::SERVICE_UNAVAILABLE, UNREADY),
     };
     for Reason { code, detail } in &reasons {
         tracing::warn!(code, detail, "not ready");

@@ -11,16 +11,17 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::Stream;
-use serde::Deserialize;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Page, sessions, transcript};
 use crate::domain::event::input::{Mode, Trust};
-use crate::domain::event::turn::Done;
-use crate::domain::{Cursor, MessageId, Principal, Scope};
+use crate::domain::event::turn::{CallSummary, Done, DoneReason};
+use crate::domain::{Cursor, MessageId, Principal, Scope, Seq, SessionId, Usage};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{AfterSeq, IdempotencyKey, Limit, MessagePath, Prefer, SessionPath};
 use crate::http::sse::{self, Beat, Next};
 use crate::http::{Gateway, need, view_for};
 use crate::session::command::{IntakeKey, Post};
@@ -30,18 +31,82 @@ use crate::session::reader::{Filter, Presence, Pulled};
 use crate::session::{FeedItem, Lease, Posted, Reader, SessionError};
 use crate::store::StoreError;
 
-#[derive(Debug, Deserialize)]
+/// Something that a person says.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "PostMessage")]
 #[serde(deny_unknown_fields)]
-struct Message {
+pub(crate) struct Message {
+    /// Not only white space.
+    #[schemars(regex(pattern = r"\S"))]
     text: String,
+    /// This build takes none.
+    #[schemars(length(max = 0))]
     #[serde(default)]
     attachments: Vec<serde_json::Value>,
+    /// How it is taken while a turn runs. Default: the channel's.
     mode: Option<Mode>,
+    /// The model of the turn which claims it. Default: the agent's.
     model: Option<String>,
+    /// Added to the system prompt of the turn which claims it.
     instructions: Option<String>,
 }
 
-/// `POST /v1/sessions/{id}/messages`: 202, or the turn as a stream, or its end.
+/// A message was accepted: it is in exactly one turn, or removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Accepted {
+    message_id: MessageId,
+    session_id: SessionId,
+    /// Of its `message_queued` record.
+    seq: Seq,
+    status: Queued,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Queued {
+    Queued,
+}
+
+/// The end of the turn that claimed a message.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TurnEnd {
+    message_id: MessageId,
+    turn: u32,
+    answer: String,
+    reason: DoneReason,
+    usage: Usage,
+    tool_calls: Vec<CallSummary>,
+    /// With `error` and `budget`: a stable word for what went wrong or ran out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    /// What happened, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+}
+
+/// Post a message
+///
+/// Accepted once it is on disk: 202. With `Accept: text/event-stream` the answer is the turn as it happens instead: `hello`, the message's
+/// `message_queued`, then the events of the turn that claims it, to its `done`. With `Prefer: wait=N` it is the turn's end, or 202 where that
+/// does not come in time. With an `Idempotency-Key` a repeat finds the same message, and may ask for another of these answers.
+#[utoipa::path(post, path = "/v1/sessions/{id}/messages", operation_id = "post_message", tag = "messages",
+    params(SessionPath, IdempotencyKey, Prefer),
+    request_body(content = Message, example = json!({"text": "look up a rowing boat"})),
+    responses(
+        (status = 202, description = "Accepted.", body = Accepted,
+            headers(("Idempotency-Replayed" = String, description = "`true` where the message had been accepted before."),
+                ("Preference-Applied" = String, description = "The `wait` that was kept, in seconds."))),
+        (status = 200, description = "With `Prefer: wait`: the end of the turn. With `Accept: text/event-stream`: the stream, each event a `StreamEvent`.",
+            content((TurnEnd = "application/json"), (String = "text/event-stream")),
+            headers(("Idempotency-Replayed" = String, description = "`true` where the message had been accepted before."),
+                ("Preference-Applied" = String, description = "The `wait` that was kept, in seconds."))),
+    ),
+    extensions(
+        ("x-codes" = json!(["not_found", "local_key_required", "idempotency_conflict", "message_removed", "queue_full",
+            "rate_limited", "store_unavailable"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions/$S/messages --json '{"text":"look up a rowing boat"}'"#)),
+    )
+)]
 pub(crate) async fn post(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -129,7 +194,8 @@ async fn accept(
 }
 
 fn accepted(session: &Lease, posted: &Posted) -> Response {
-    let answer = json!({"message_id": posted.message_id, "session_id": session.id(), "seq": posted.seq, "status": "queued"});
+    let answer =
+        Accepted { message_id: posted.message_id.clone(), session_id: session.id().clone(), seq: posted.seq, status: Queued::Queued };
     body::json(StatusCode::ACCEPTED, &answer)
 }
 
@@ -142,7 +208,7 @@ async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds:
         () = tokio::time::sleep(Duration::from_secs(seconds)) => Ended::Not,
     };
     let mut response = match ended {
-        Ended::Turn(turn, done) => body::json(StatusCode::OK, &answer(&posted.message_id, turn, &done)),
+        Ended::Turn(turn, done) => body::json(StatusCode::OK, &turn_end(&posted.message_id, turn, *done)),
         Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
         Ended::Deleted => ApiError::not_found("the session was deleted").into_response(),
         Ended::Not => accepted(session, posted),
@@ -180,21 +246,9 @@ async fn ended(session: &Lease, posted: &Posted) -> Result<Ended, StoreError> {
     }
 }
 
-fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
-    let mut answer = json!({
-        "message_id": message_id,
-        "turn": turn,
-        "answer": done.answer,
-        "reason": done.reason,
-        "usage": done.usage,
-        "tool_calls": done.tool_calls,
-    });
-    for (name, value) in [("code", &done.code), ("detail", &done.detail)] {
-        if let Some(value) = value {
-            answer[name] = value.as_str().into();
-        }
-    }
-    answer
+fn turn_end(message_id: &MessageId, turn: u32, done: Done) -> TurnEnd {
+    let Done { answer, reason, usage, tool_calls, code, detail, .. } = done;
+    TurnEnd { message_id: message_id.clone(), turn, answer, reason, usage, tool_calls, code, detail }
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
@@ -291,7 +345,14 @@ fn is_done(item: &FeedItem) -> bool {
     }
 }
 
-/// `GET /v1/sessions/{id}/messages`: the transcript.
+/// Read the transcript
+///
+/// What was said, oldest first. Messages that no turn has claimed stand in it without `turn`; removed ones do not.
+#[utoipa::path(get, path = "/v1/sessions/{id}/messages", operation_id = "read_transcript", tag = "messages",
+    params(SessionPath, AfterSeq, Limit),
+    responses((status = 200, description = "A page of the transcript.", body = transcript::TranscriptPage)),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable"])), ("x-curl" = json!("curl -s $B/v1/sessions/$S/messages")))
+)]
 pub(crate) async fn transcript(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -305,7 +366,17 @@ pub(crate) async fn transcript(
     Ok(body::json(StatusCode::OK, &transcript::page(rows, head, after, limit)))
 }
 
-/// `DELETE /v1/sessions/{id}/messages/{message_id}`: takes back what no turn has claimed.
+/// Take a message back
+///
+/// Only one that no turn has claimed.
+#[utoipa::path(delete, path = "/v1/sessions/{id}/messages/{message_id}", operation_id = "take_back_message", tag = "messages",
+    params(SessionPath, MessagePath),
+    responses((status = 204, description = "It was removed; no turn will read it.")),
+    extensions(
+        ("x-codes" = json!(["not_found", "already_claimed", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!("curl -s -X DELETE $B/v1/sessions/$S/messages/$M")),
+    )
+)]
 pub(crate) async fn take_back(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

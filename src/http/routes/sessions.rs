@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Deserialize;
-use serde_json::json;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::{ListPage, Page, cut};
@@ -15,10 +15,11 @@ use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
-use crate::domain::{AgentEvent, Overview, Principal, Record, Scope, SessionId};
+use crate::domain::{AgentEvent, MessageId, Overview, Principal, Record, Scope, SessionId};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::openapi::parameters::{AfterSession, IdempotencyKey, Limit, OfChannel, SessionPath};
 use crate::http::{Gateway, need};
 use crate::session::SessionError;
 use crate::session::command::{Queue, SessionPatch};
@@ -27,16 +28,44 @@ use crate::store::{IntakeRow, SessionFilter};
 /// The path that keys of creations are scoped to.
 const PATH: &str = "/v1/sessions";
 
-#[derive(Debug, Deserialize)]
+/// What a new session is to be.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "CreateSession")]
 #[serde(deny_unknown_fields)]
-struct Create {
+pub(crate) struct Create {
+    /// Where its messages come from: tone, tools and limits follow from it. `cli` acts on the gateway's machine and needs the local key.
+    /// Default: `api`.
+    #[serde(default)]
+    #[schemars(schema_with = "channels")]
     channel: Option<String>,
+    /// A name of the configuration's `[agents]`. Default: `default`.
     agent: Option<String>,
+    /// For people; empty is none.
     title: Option<String>,
+    /// Your own object; the gateway reads nothing in it.
     metadata: Option<Metadata>,
 }
 
-/// `POST /v1/sessions`
+fn channels(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"enum": PROFILES.iter().map(|p| Some(p.label)).chain([None]).collect::<Vec<_>>()})
+}
+
+/// A page of sessions.
+pub(crate) type SessionPage = ListPage<SessionObject>;
+
+/// Create a session
+///
+/// With an `Idempotency-Key` a repeat gets the same session, as it was made.
+#[utoipa::path(post, path = "/v1/sessions", operation_id = "create_session", tag = "sessions",
+    params(IdempotencyKey),
+    request_body(content = Option<Create>, example = json!({"title": "Boats", "metadata": {"customer": "c-17"}})),
+    responses((status = 201, description = "The new session.", body = SessionObject,
+        headers(("Idempotency-Replayed" = String, description = "`true` where this is the first answer again.")))),
+    extensions(
+        ("x-codes" = json!(["local_key_required", "idempotency_conflict", "not_found", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions --json '{"title":"Boats","metadata":{"customer":"c-17"}}'"#)),
+    )
+)]
 pub(crate) async fn create(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -157,7 +186,14 @@ pub(crate) struct ListQuery {
     page: Page,
 }
 
-/// `GET /v1/sessions`: newest first.
+/// List sessions
+///
+/// Newest first.
+#[utoipa::path(get, path = "/v1/sessions", operation_id = "list_sessions", tag = "sessions",
+    params(Limit, AfterSession, OfChannel),
+    responses((status = 200, description = "A page of the sessions that the caller may see.", body = SessionPage)),
+    extensions(("x-codes" = json!(["store_unavailable"])), ("x-curl" = json!("curl -s \"$B/v1/sessions?channel=api&limit=10\"")))
+)]
 pub(crate) async fn list(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -179,7 +215,12 @@ pub(crate) async fn list(
     Ok(body::json(StatusCode::OK, &page))
 }
 
-/// `GET /v1/sessions/{id}`
+/// Show a session
+#[utoipa::path(get, path = "/v1/sessions/{id}", operation_id = "show_session", tag = "sessions",
+    params(SessionPath),
+    responses((status = 200, description = "The session as it stands.", body = SessionObject)),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable"])), ("x-curl" = json!("curl -s $B/v1/sessions/$S")))
+)]
 pub(crate) async fn show(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -189,9 +230,11 @@ pub(crate) async fn show(
     Ok(body::json(StatusCode::OK, &session.overview()?.object()))
 }
 
-#[derive(Debug, Deserialize)]
+/// A merge-patch (RFC 7396): what is absent stays, `null` removes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ChangeSession")]
 #[serde(deny_unknown_fields)]
-struct Change {
+pub(crate) struct Change {
     #[serde(default, deserialize_with = "present")]
     title: Option<Option<String>>,
     #[serde(default, deserialize_with = "present")]
@@ -203,7 +246,17 @@ fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: 
     Option::deserialize(deserializer).map(Some)
 }
 
-/// `PATCH /v1/sessions/{id}`: a merge-patch of title and metadata.
+/// Change a session
+#[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions",
+    params(SessionPath),
+    request_body(content((Change = "application/json", example = json!({"title": "Boats in June", "metadata": {"customer": null}})),
+        (Change = "application/merge-patch+json"))),
+    responses((status = 200, description = "The session as it stands now.", body = SessionObject)),
+    extensions(
+        ("x-codes" = json!(["not_found", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s -X PATCH $B/v1/sessions/$S --json '{"title":"Boats in June","metadata":{"customer":null}}'"#)),
+    )
+)]
 pub(crate) async fn change(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -212,13 +265,20 @@ pub(crate) async fn change(
     body: Body,
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
-    let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
+    let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Patch).await?.parse()?;
     let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
     let overview = gateway.sessions.update(&session, patch).await?;
     Ok(body::json(StatusCode::OK, &overview.object()))
 }
 
-/// `DELETE /v1/sessions/{id}`
+/// Erase a session
+///
+/// All of it: its ledger, its files, its turn if one runs. Its readers are told, and its id answers 404 from then on.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", operation_id = "erase_session", tag = "sessions",
+    params(SessionPath),
+    responses((status = 204, description = "It is gone.")),
+    extensions(("x-codes" = json!(["not_found", "store_unavailable", "rate_limited"])), ("x-curl" = json!("curl -s -X DELETE $B/v1/sessions/$S")))
+)]
 pub(crate) async fn erase(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -229,14 +289,39 @@ pub(crate) async fn erase(
     Ok(StatusCode::NO_CONTENT)
 }
 
-#[derive(Debug, Deserialize)]
+/// What becomes of the queue.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "CancelTurn")]
 #[serde(deny_unknown_fields)]
-struct Cancel {
+pub(crate) struct Cancel {
+    /// Input that waits runs as the next turn, instead of being removed.
     #[serde(default)]
     keep_queue: bool,
 }
 
-/// `POST /v1/sessions/{id}/cancel`
+/// What a cancel ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Cancelled {
+    /// The turn that was cancelled; absent where none was open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    /// The messages that were removed from the queue.
+    removed: Vec<MessageId>,
+}
+
+/// Cancel the turn
+///
+/// Ends the open turn, keeps what of its answer was visible, and removes queued input unless `keep_queue`. Answered when the end is on disk.
+/// Where nothing is open it does nothing.
+#[utoipa::path(post, path = "/v1/sessions/{id}/cancel", operation_id = "cancel_turn", tag = "sessions",
+    params(SessionPath),
+    request_body(content = Option<Cancel>, example = json!({"keep_queue": false})),
+    responses((status = 200, description = "What was ended.", body = Cancelled)),
+    extensions(
+        ("x-codes" = json!(["not_found", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions/$S/cancel --json '{"keep_queue":false}'"#)),
+    )
+)]
 pub(crate) async fn cancel(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -248,10 +333,7 @@ pub(crate) async fn cancel(
     let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?.parse()?;
     let queue = if cancel.keep_queue { Queue::Keep } else { Queue::Remove };
     let cancelled = gateway.sessions.cancel(&session, queue, caller.name).await?;
-    let mut answer = json!({ "removed": cancelled.removed });
-    if let Some(turn) = cancelled.turn {
-        answer["turn"] = turn.into();
-    }
+    let answer = Cancelled { turn: cancelled.turn, removed: cancelled.removed };
     Ok(body::json(StatusCode::OK, &answer))
 }
 

@@ -1,7 +1,7 @@
 //! The transcript as a fold of the records that make it up.
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 use super::cut;
 use crate::domain::event::input::Input;
@@ -11,7 +11,8 @@ use crate::domain::{AgentEvent, MessageId, Record, Seq, Timestamp};
 use crate::store::StoredRecord;
 
 /// One message of the conversation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TranscriptRow")]
 pub(super) struct Row {
     seq: Seq,
     at: Timestamp,
@@ -23,12 +24,23 @@ pub(super) struct Row {
     text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Role {
     User,
     Assistant,
     Human,
+}
+
+/// A page of the transcript.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TranscriptPage {
+    data: Vec<Row>,
+    /// Absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// What this page is complete to: follow the session from here, and nothing is missing.
+    cursor: String,
 }
 
 impl Row {
@@ -70,13 +82,9 @@ fn claimed(rows: &mut [Row], ids: &[MessageId], turn: Option<u32>) {
 }
 
 /// A page of the rows after `after`. `cursor` is what the page is complete to: the head of the same read, or the page's last row.
-pub(super) fn page(rows: Vec<Row>, head: Seq, after: Seq, limit: usize) -> serde_json::Value {
+pub(super) fn page(rows: Vec<Row>, head: Seq, after: Seq, limit: usize) -> TranscriptPage {
     let mut rows: Vec<Row> = rows.into_iter().filter(|r| r.seq > after).collect();
     let more = cut(&mut rows, limit);
     let end = rows.last().map_or(head, |r| r.seq);
-    let mut page = json!({ "data": rows, "cursor": if more { end } else { head }.to_string() });
-    if more {
-        page["next_cursor"] = json!(end.to_string());
-    }
-    page
+    TranscriptPage { data: rows, next_cursor: more.then(|| end.to_string()), cursor: if more { end } else { head }.to_string() }
 }

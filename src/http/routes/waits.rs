@@ -5,7 +5,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView};
 use crate::domain::{Principal, Scope, SessionId};
@@ -13,18 +15,41 @@ use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
+use crate::http::openapi::parameters::{ClientCallPath, QuestionPath, SessionPath};
 use crate::session::Lease;
 use crate::session::command::{Resolution, Resolved, standing};
 
-#[derive(Debug, Deserialize)]
+/// Answers to each of the questions, or `declined`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "AnswerQuestions", transform = one_of_them)]
 #[serde(deny_unknown_fields)]
-struct Answers {
+pub(crate) struct Answers {
+    /// One for each question, with what it offers.
+    #[serde(default, deserialize_with = "body::objects")]
     answers: Option<Vec<Answer>>,
+    /// The person does not want to answer.
     #[serde(default)]
     declined: bool,
 }
 
-/// `POST /v1/sessions/{id}/questions/{question_id}`
+fn one_of_them(schema: &mut Schema) {
+    let answered = json!({"required": ["answers"], "properties": {"answers": {"type": "array"}, "declined": {"const": false}}});
+    let declined = json!({"required": ["declined"], "properties": {"answers": {"type": "null"}, "declined": {"const": true}}});
+    schema.insert("oneOf".into(), json!([answered, declined]));
+}
+
+/// Answer questions
+///
+/// The turn goes on with the answers, or told that the person declined. An equal answer again is 200 with the same body.
+#[utoipa::path(post, path = "/v1/sessions/{id}/questions/{question_id}", operation_id = "answer_questions", tag = "questions",
+    params(SessionPath, QuestionPath),
+    request_body(content = Answers, example = json!({"answers": [{"id": "q1", "selected": ["Rowing boat"]}]})),
+    responses((status = 200, description = "The questions with their answers.", body = QuestionView)),
+    extensions(
+        ("x-codes" = json!(["not_found", "expired", "already_decided", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions/$C/questions/$Q --json '{"answers":[{"id":"q1","selected":["Rowing boat"]}]}'"#)),
+    )
+)]
 pub(crate) async fn answer_question(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,
@@ -46,13 +71,27 @@ pub(crate) async fn answer_question(
     Ok(body::json(StatusCode::OK, &QuestionView::new(session.id(), &item, &asked)))
 }
 
-#[derive(Debug, Deserialize)]
+/// What the client's own run of the call gave.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(rename = "ClientCallContent")]
 #[serde(deny_unknown_fields)]
-struct Content {
+pub(crate) struct Content {
+    /// For the model.
     content: String,
 }
 
-/// `POST /v1/sessions/{id}/client_calls/{tool_call_id}`
+/// Give the result of a client call
+///
+/// A call of a tool that the client runs waits for it. No tool of this build is such a one by itself.
+#[utoipa::path(post, path = "/v1/sessions/{id}/client_calls/{tool_call_id}", operation_id = "answer_client_call", tag = "questions",
+    params(SessionPath, ClientCallPath),
+    request_body(content = Content, example = json!({"content": "the page shows two boats"})),
+    responses((status = 200, description = "The call with its result.", body = ClientCallView)),
+    extensions(
+        ("x-codes" = json!(["not_found", "expired", "already_decided", "store_unavailable", "rate_limited"])),
+        ("x-curl" = json!(r#"curl -s $B/v1/sessions/$C/client_calls/$T --json '{"content":"the page shows two boats"}'"#)),
+    )
+)]
 pub(crate) async fn answer_client_call(
     State(gateway): State<Gateway>,
     Extension(caller): Extension<Principal>,

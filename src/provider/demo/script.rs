@@ -17,6 +17,8 @@ const FILLERS: [&str; 13] = ["a", "an", "the", "me", "us", "up", "for", "on", "a
 /// The demo's own tools, as `tool::demo` names them.
 const LOOKUP: &str = "demo_lookup";
 const BOOKING: &str = "demo_booking";
+/// The terminal's tool, which the demo uses where it is offered.
+const ASK: &str = "ask_user";
 
 /// One block of an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,6 +71,8 @@ fn answer(text: &str, tools: &[String]) -> Vec<Line> {
         booking(text, offers(BOOKING), &mut lines);
     } else if has(&["lookup", "weather", "search"]) || (has(&["look"]) && has(&["up"])) {
         lookup(text, offers(LOOKUP), &mut lines);
+    } else if has(&["ask"]) {
+        question(offers(ASK), &mut lines);
     } else if has(&["table", "tables"]) {
         lines.push(Line::Say(TABLE.into()));
     } else if lines.is_empty() {
@@ -93,6 +97,18 @@ fn booking(text: &str, offered: bool, lines: &mut Vec<Line>) {
     }
     lines.push(Line::Say("I can try to book that, if you allow it. ".into()));
     lines.push(Line::Call { tool: BOOKING, args: json!({ "item": thing(text, &BOOKINGS), "when": when(text) }) });
+}
+
+fn question(offered: bool, lines: &mut Vec<Line>) {
+    if !offered {
+        return lines.push(absent("ask you anything", ASK));
+    }
+    let boats = [json!({"label": "Rowing boat"}), json!({"label": "Canoe"})];
+    lines.push(Line::Say("I have a question for you. ".into()));
+    lines.push(Line::Call {
+        tool: ASK,
+        args: json!({"questions": [{"id": "q1", "text": "Which boat do you like best?", "options": boats}]}),
+    });
 }
 
 fn absent(what: &str, tool: &str) -> Line {

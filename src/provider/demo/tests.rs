@@ -107,3 +107,14 @@ async fn the_same_call_later_in_a_conversation_has_its_own_id() {
     assert_eq!(id(vec![user("weather")]).await, first);
     assert_ne!(id(vec![user("weather"), result("demo_lookup", "x", false), user("weather")]).await, first);
 }
+
+#[tokio::test(start_paused = true)]
+async fn it_asks_where_somebody_can_be_asked() {
+    let terminal = r#"[{"name":"ask_user","description":"","schema":{}}]"#;
+    let (_, content, finish) = ask("ask me something", Some(terminal)).await;
+    let [call] = calls_of(&content).collect::<Vec<_>>()[..] else { panic!("{content:?}") };
+    assert_eq!((call.tool.as_str(), finish), ("ask_user", Finish::ToolCalls));
+    assert_eq!(call.args.object().unwrap()["questions"].as_array().unwrap().len(), 1);
+    let (_, content, finish) = ask("ask me something", Some(TOOLS)).await;
+    assert!(text_of(&content).contains("does not offer me the tool `ask_user`") && finish == Finish::Stop);
+}

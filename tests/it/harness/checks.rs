@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::Frame;
+use super::contract::{judge_answer, judge_event};
 use super::ledger::books_of;
 use super::provider::check;
 
@@ -85,4 +87,56 @@ fn so_is_one_of_the_anthropic_wire() {
         wrong(&[says("user", mark.clone()), says("assistant", mark.clone()), says("user", json!([mark[0], mark[0], mark[0]]))]),
         "five marks"
     );
+}
+
+#[test]
+fn an_answer_that_the_document_does_not_have_is_wrong() {
+    let headers = |kind: &str| vec![("content-type".to_owned(), kind.to_owned()), ("x-request-id".to_owned(), "req_1".to_owned())];
+    let (json_kind, problem_kind) = ("application/json", "application/problem+json");
+    let judge =
+        |method, target, status, kind, body: &Value| judge_answer(method, target, status, &headers(kind), body.to_string().as_bytes());
+    let cancelled = json!({"removed": ["msg_1"]});
+    let cancel = "/v1/sessions/ses_1/cancel";
+    assert_eq!(judge("POST", cancel, 200, json_kind, &cancelled), Ok(()));
+    for (method, target, status, kind, body, what) in [
+        ("POST", "/v1/sessions/ses_1/undo", 200, json_kind, json!({}), "a path that is not there"),
+        ("PUT", cancel, 200, json_kind, json!({"removed": []}), "a method that is not there"),
+        ("POST", cancel, 201, json_kind, json!({"removed": []}), "another status"),
+        ("POST", cancel, 200, "text/plain", json!({"removed": []}), "another content type"),
+        ("POST", cancel, 200, json_kind, json!({}), "a field that is missing"),
+        ("POST", cancel, 200, json_kind, json!({"removed": [], "turn": null}), "a null for what is absent"),
+        ("POST", cancel, 200, json_kind, json!({"removed": [], "reason": "x"}), "a field that is not there"),
+        ("DELETE", "/v1/sessions/ses_1", 204, json_kind, json!({}), "a body where none is due"),
+    ] {
+        assert!(judge(method, target, status, kind, &body).is_err(), "{what}");
+    }
+    let refusal = |code: &str| json!({"type": "urn:portico:problem:x", "title": "Not Found", "status": 404, "detail": "x", "code": code, "request_id": "req_1"});
+    assert_eq!(judge("POST", cancel, 404, problem_kind, &refusal("not_found")), Ok(()));
+    assert!(judge("POST", cancel, 404, problem_kind, &refusal("gone")).is_err(), "a code that is not the operation's");
+    assert!(
+        judge_answer("POST", cancel, 200, &headers(json_kind)[..1], cancelled.to_string().as_bytes()).is_err(),
+        "without its request id"
+    );
+}
+
+#[test]
+fn an_event_that_the_document_does_not_have_is_wrong() {
+    let frame = |event: &str, id: Option<&str>, data: &Value| Frame {
+        event: Some(event.into()),
+        id: id.map(Into::into),
+        data: Some(data.to_string()),
+        retry: None,
+    };
+    let delta = json!({"message_id": "msg_1", "block": 0, "text": "hi"});
+    assert_eq!(judge_event(&frame("text_delta", Some("4.1"), &delta)), Ok(()));
+    assert!(judge_event(&frame("text_delta", None, &delta)).is_err(), "a delta without an id");
+    assert!(judge_event(&frame("text_delta", Some("x"), &delta)).is_err(), "an id that is no cursor");
+    assert!(judge_event(&frame("text_delta", Some("4.1"), &json!({"text": "hi"}))).is_err(), "fields are missing");
+    assert!(judge_event(&frame("hologram", None, &json!({}))).is_err(), "an event that is not there");
+    let at = json!("2026-11-30T21:00:00.000Z");
+    assert_eq!(judge_event(&frame("heartbeat", None, &json!({"at": at}))), Ok(()));
+    assert!(judge_event(&frame("heartbeat", Some("4"), &json!({"at": at}))).is_err(), "an id where it moves no cursor");
+    let step = |kind: &str| json!({"seq": 3, "at": at, "turn": 1, "step": 1, "type": kind});
+    assert_eq!(judge_event(&frame("step_start", Some("3"), &step("step_start"))), Ok(()));
+    assert!(judge_event(&frame("step_start", Some("3"), &step("step_end"))).is_err(), "a record under another name");
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::soon;
+use super::{contract, soon};
 
 /// A whole answer.
 #[derive(Clone, Debug)]
@@ -66,6 +66,8 @@ pub(crate) struct Exchange {
     socket: TcpStream,
     buffer: Vec<u8>,
     framing: Framing,
+    /// Method and target, as they were sent.
+    asked: (String, String),
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
 }
@@ -103,7 +105,8 @@ impl Exchange {
         socket.write_all(head.as_bytes()).await?;
         // a server that refuses a large body may close before it has read all of it: its answer is what counts
         let _ = socket.write_all(body.unwrap_or_default()).await;
-        let mut exchange = Self { socket, buffer: Vec::new(), framing: Framing::UntilClose, status: 0, headers: Vec::new() };
+        let (framing, asked) = (Framing::UntilClose, (method.to_owned(), path.to_owned()));
+        let mut exchange = Self { socket, buffer: Vec::new(), framing, asked, status: 0, headers: Vec::new() };
         exchange.read_head().await?;
         Ok(exchange)
     }
@@ -188,11 +191,16 @@ impl Exchange {
         Ok(self.socket.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// All of the body.
+    /// All of the body; the answer is as the contract says, or the test fails.
     pub(crate) async fn finish(mut self) -> Answer {
         let mut body = Vec::new();
         while let Some(piece) = self.piece().await {
             body.extend(piece);
+        }
+        // a body that was cut is no answer
+        if matches!(self.framing, Framing::Ended | Framing::UntilClose) {
+            let (method, target) = &self.asked;
+            contract::judge_answer(method, target, self.status, &self.headers, &body).unwrap_or_else(|why| panic!("{why}"));
         }
         Answer { status: self.status, headers: self.headers, body }
     }

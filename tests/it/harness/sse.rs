@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::http::Exchange;
-use super::{Gateway, soon};
+use super::{Gateway, contract, soon};
 
 /// One block of a stream, up to its blank line. An `id:`-only block is a frame too: it moves the cursor.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -151,6 +151,7 @@ impl Sse {
         if line.is_empty() {
             let frame = std::mem::take(&mut self.open);
             if frame != Frame::default() {
+                contract::judge_event(&frame).unwrap_or_else(|why| panic!("{why}"));
                 self.ready.push_back(frame);
             }
             return;

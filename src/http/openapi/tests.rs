@@ -1,0 +1,95 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::document;
+use super::problems::CODES;
+use crate::http::router::described;
+
+const RENEW: &str = "cargo test --lib renew_openapi_json -- --ignored";
+
+fn made() -> String {
+    serde_json::to_string_pretty(&document(&described())).unwrap() + "\n"
+}
+
+fn file() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/openapi.json")
+}
+
+#[test]
+fn the_file_is_what_the_handlers_say() {
+    let stands = fs::read_to_string(file()).unwrap_or_default();
+    assert!(stands == made(), "docs/openapi.json is stale. Renew it, and read what changed:\n\n    {RENEW}\n");
+}
+
+#[test]
+#[ignore = "writes docs/openapi.json"]
+fn renew_openapi_json() {
+    fs::write(file(), made()).unwrap();
+}
+
+#[test]
+fn every_reference_resolves_and_every_schema_is_referred_to() {
+    let api = document(&described());
+    let mut used = BTreeSet::new();
+    references(&api, &mut used);
+    for link in &used {
+        assert!(api.pointer(link.trim_start_matches('#')).is_some(), "{link} is not in the document");
+    }
+    for name in api["components"]["schemas"].as_object().unwrap().keys() {
+        assert!(used.contains(&format!("#/components/schemas/{name}")), "nothing refers to {name}");
+    }
+}
+
+fn references(value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            found.extend(object.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned));
+            object.values().for_each(|inner| references(inner, found));
+        }
+        Value::Array(all) => all.iter().for_each(|inner| references(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn every_code_that_an_operation_names_is_in_the_table() {
+    let annotated = serde_json::to_value(described()).unwrap();
+    for item in annotated["paths"].as_object().unwrap().values() {
+        for operation in item.as_object().unwrap().values() {
+            for code in operation["x-codes"].as_array().into_iter().flatten() {
+                assert!(CODES.iter().any(|c| *code == c.name), "{}: {code}", operation["operationId"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_operation_says_what_a_reader_needs() {
+    let api = document(&described());
+    let mut ids = BTreeSet::new();
+    for (path, item) in api["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id.to_owned()), "{id} is there twice");
+            assert!(operation["responses"].as_object().unwrap().values().all(|r| !r.get("content").is_some_and(Value::is_null)), "{id}");
+            for field in ["summary", "tags", "responses", "x-codeSamples"] {
+                assert!(!operation[field].is_null(), "{method} {path}: {field}");
+            }
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let in_path = parameters.iter().filter(|p| p["in"] == "path").map(|p| p["name"].as_str().unwrap()).collect::<Vec<_>>();
+            assert_eq!(in_path, path.split(['{', '}']).skip(1).step_by(2).collect::<Vec<_>>(), "{method} {path}");
+        }
+    }
+}
+
+/// By the same annotation a handler is routed and described; what is routed otherwise is no API.
+#[test]
+fn only_the_pages_own_files_are_routed_past_the_document() {
+    let router = include_str!("../router.rs");
+    for line in router.lines().filter(|line| line.contains(".route(")) {
+        assert!(line.contains("get(assets::"), "register it with routes!(), so that openapi.json has it: {line}");
+    }
+}
