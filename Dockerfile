@@ -15,11 +15,15 @@ RUN apt-get update \
     && useradd --system --uid 10001 --home-dir /data --shell /usr/sbin/nologin portico \
     && install --directory --owner=portico --group=portico --mode=0700 /data
 COPY --from=build /build/target/release/portico /usr/local/bin/portico
-ENV PORTICO__STORE__PATH=/data
+# reached from outside the container only with a key: the administrator's is made at the first start, in /data/admin.key
+ENV PORTICO__STORE__PATH=/data \
+    PORTICO__SERVER__BIND=0.0.0.0:8080 \
+    PORTICO__AUTH__ADMIN_KEY=true
 # config.toml is optional and is read from here
 WORKDIR /data
 USER portico
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=6s --start-period=5s --retries=3 CMD ["portico", "health"]
 CMD ["portico", "serve"]

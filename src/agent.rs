@@ -18,7 +18,7 @@ use crate::domain::state::OpenStep;
 use crate::domain::toolset::Toolset;
 use crate::domain::{AgentEvent, Clock, DigestId, IdSource, LiveEvent, Timestamp};
 use crate::provider::Provider;
-use crate::tool::Toolbox;
+use crate::tool::{Artifacts, Toolbox};
 
 pub mod attempt;
 pub mod dispatch;
@@ -46,6 +46,8 @@ pub struct Turn {
     pub idle: Duration,
     pub cancel: CancellationToken,
     pub port: Arc<dyn TurnPort>,
+    /// What the session keeps of long results, for the tool that reads them.
+    pub artifacts: Arc<dyn Artifacts>,
     pub tasks: TaskTracker,
     pub ids: Arc<dyn IdSource>,
     pub clock: Arc<dyn Clock>,

@@ -1,27 +1,42 @@
 //! The composition root: the only place that knows every part.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
 use axum::Router;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::config::Config;
-use crate::domain::{Clock, IdSource, Timestamp};
-use crate::http::access::Access;
+use crate::config::auth::Key;
+use crate::config::server::is_this_machine;
+use crate::domain::api_key::KeyHash;
+use crate::domain::{Clock, IdSource, Principal, Timestamp};
+use crate::http::access::{Access, ApiKey};
 use crate::http::{Gateway, Parts, router};
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
 mod agents;
-pub mod local_key;
+pub mod key_file;
 
 use agents::Agents;
+use key_file::KeyFile;
+
+/// How a person gets in: the page, and the key for it.
+#[derive(Debug)]
+pub enum Welcome {
+    /// A link to the page with the local key in its fragment, for a browser on this machine.
+    LocalKey { page: String },
+    /// The page, and the file with the administrator's key; what stands in it is not for logs.
+    AdminKey { page: String, file: PathBuf },
+    /// The page, for who has a key of the configuration.
+    OwnKey { page: String },
+}
 
 /// A gateway that is put together and not yet listening.
 #[derive(Debug)]
@@ -31,8 +46,8 @@ pub struct App {
     /// Ends readers' streams, and tells everybody that the process stops.
     pub draining: CancellationToken,
     store: Arc<SqliteStore>,
-    /// For the start line: the page with the key, and what answers.
-    pub page: String,
+    /// For the start lines: how to get in, and what answers.
+    pub welcome: Welcome,
     pub model: String,
 }
 
@@ -43,8 +58,9 @@ impl App {
     /// When the store is in use or cannot be opened, or the configuration names what does not exist.
     pub fn new(config: &Config, port: u16) -> anyhow::Result<Self> {
         let store = Arc::new(SqliteStore::open(&config.store.path).context("the store does not open")?);
-        let key = local_key::ensure(&config.store.path)?;
-        let page = format!("http://{}:{port}/#key={}", host(config), key.expose_secret());
+        let local_key = KeyFile::Local.ensure(&config.store.path)?;
+        let welcome = welcome(config, port, &local_key);
+        let access = access(config, port, local_key)?;
         let agents = Arc::new(Agents::new(config)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
@@ -58,12 +74,12 @@ impl App {
         let draining = CancellationToken::new();
         let gateway = Gateway::new(Parts {
             sessions: sessions.clone(),
-            access: Access::local(key, port),
+            access,
             tools: agents.every_tool(),
             agents: agents.names(),
             draining: draining.clone(),
         });
-        Ok(Self { router: router::router(gateway), sessions, draining, store, page, model: agents.default_model() })
+        Ok(Self { router: router::router(gateway), sessions, draining, store, welcome, model: agents.default_model() })
     }
 
     /// Checks all that can be checked without opening the store.
@@ -101,17 +117,30 @@ impl Closer {
     }
 }
 
-/// As a browser on this machine reaches it.
-fn host(config: &Config) -> String {
-    match config.server.bind {
-        std::net::SocketAddr::V4(_) => "127.0.0.1".into(),
-        std::net::SocketAddr::V6(_) => "[::1]".into(),
+/// Who is let in.
+fn access(config: &Config, port: u16, local_key: SecretString) -> anyhow::Result<Access> {
+    if !config.auth.is_configured() {
+        return Ok(Access::local(local_key, port));
     }
+    let own = |key: &Key| ApiKey { hash: key.hash, principal: Principal::key(&key.name, &key.tenant, key.scopes.clone()) };
+    let mut keys: Vec<ApiKey> = config.auth.keys.iter().map(own).collect();
+    if config.auth.admin_key {
+        let key = KeyFile::Admin.ensure(&config.store.path)?;
+        keys.push(ApiKey { hash: KeyHash::of(key.expose_secret()), principal: Principal::admin() });
+    }
+    Ok(Access::with_keys(keys, local_key, port))
 }
 
-/// Where the local key of that store stands.
-pub fn local_key_path(config: &Config) -> std::path::PathBuf {
-    Path::new(&config.store.path).join(local_key::FILE)
+fn welcome(config: &Config, port: u16, local_key: &SecretString) -> Welcome {
+    let address = config.server.from_here(port);
+    let page = format!("http://{address}/");
+    if config.auth.admin_key {
+        Welcome::AdminKey { page, file: KeyFile::Admin.path(&config.store.path) }
+    } else if is_this_machine(address.ip()) {
+        Welcome::LocalKey { page: format!("{page}#key={}", local_key.expose_secret()) }
+    } else {
+        Welcome::OwnKey { page }
+    }
 }
 
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! The command line.
 
+mod token;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,10 +12,13 @@ use secrecy::SecretString;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{App, local_key, local_key_path};
+use crate::app::key_file::KeyFile;
+use crate::app::{App, Welcome};
+use crate::client::health::health;
 use crate::client::{ChatOptions, chat};
 use crate::config::{Config, ConfigError};
 use crate::{server, telemetry};
+use token::Token;
 
 /// How long the store gets to close when the process is to end at once.
 const AT_ONCE: Duration = Duration::from_millis(500);
@@ -37,6 +42,18 @@ enum Command {
     Chat(Chat),
     /// Check the configuration, and name what is wrong by file, key and line.
     Check,
+    /// Make keys for who calls.
+    #[command(subcommand)]
+    Token(Token),
+    /// Ask the running gateway whether it can do its work: 0 when it can, 1 when not. For containers and service managers.
+    Health(Health),
+}
+
+#[derive(Debug, Args)]
+struct Health {
+    /// The gateway; by default the one that the settings describe.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -55,7 +72,7 @@ struct Chat {
     /// event moves no cursor. With --message it ends with the turn and the same exit codes.
     #[arg(long)]
     json: bool,
-    /// The local key; by default it is read from the store's folder.
+    /// The local key, or an API key with the scope cli; by default the local key is read from the store's folder.
     #[arg(long, env = "PORTICO_KEY", hide_env_values = true, value_name = "KEY")]
     key: Option<SecretString>,
 }
@@ -67,6 +84,8 @@ impl Cli {
         match self.command {
             None | Some(Command::Serve) => serve(&load(self.config.as_deref())?).await,
             Some(Command::Check) => check(&load(self.config.as_deref())?),
+            Some(Command::Token(token)) => token.run().map(|()| ExitCode::SUCCESS).context("stdout"),
+            Some(Command::Health(Health { url })) => ask(url, load(self.config.as_deref())).await,
             Some(Command::Chat(options)) => talk(options, load(self.config.as_deref())).await,
         }
     }
@@ -87,7 +106,11 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     let app = App::new(config, address.port())?;
     println!("Portico listens on http://{address}");
     println!("Model: {}", if app.model == "demo" { "demo, offline; set OPENAI_API_KEY for a real one" } else { &app.model });
-    println!("Page, with the local key: {}", app.page);
+    match &app.welcome {
+        Welcome::LocalKey { page } => println!("Page, with the local key: {page}"),
+        Welcome::AdminKey { page, file } => println!("Page: {page}#key=KEY, with the administrator's key from {}", file.display()),
+        Welcome::OwnKey { page } => println!("Page: {page}#key=KEY, with a key of [[auth.keys]]"),
+    }
     // set up before anything is served, so that no signal is missed
     let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut signalled = async || {
@@ -121,15 +144,25 @@ fn check(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 async fn talk(options: Chat, config: Result<Config, ConfigError>) -> anyhow::Result<ExitCode> {
-    // with a URL and a key there is nothing to read from the settings
-    let url = match (options.url, &config) {
-        (Some(url), _) => url,
-        (None, Ok(config)) => format!("http://{}", config.server.bind),
-        (None, Err(error)) => anyhow::bail!("{error}"),
-    };
-    let stored = || config.as_ref().ok().and_then(|config| local_key::read(&local_key_path(config)).ok());
+    let url = address(options.url, &config)?;
+    let stored = || config.as_ref().ok().and_then(|config| KeyFile::Local.read(&config.store.path).ok());
     let key = options.key.or_else(stored);
     let session = options.session.map(Into::into);
     let exit = chat(ChatOptions { url, session, message: options.message, json: options.json, key }).await?;
     Ok(exit.into())
+}
+
+async fn ask(url: Option<String>, config: Result<Config, ConfigError>) -> anyhow::Result<ExitCode> {
+    health(&address(url, &config)?).await.map_err(anyhow::Error::msg)?;
+    println!("The gateway is ready.");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The gateway's root. Where a URL is given, nothing need be read from the settings.
+fn address(url: Option<String>, config: &Result<Config, ConfigError>) -> anyhow::Result<String> {
+    match (url, config) {
+        (Some(url), _) => Ok(url),
+        (None, Ok(config)) => Ok(format!("http://{}", config.server.from_here(config.server.bind.port()))),
+        (None, Err(error)) => anyhow::bail!("{error}"),
+    }
 }

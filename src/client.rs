@@ -10,6 +10,7 @@ mod backoff;
 mod batch;
 mod editor;
 mod feed;
+pub mod health;
 mod hint;
 mod interactive;
 mod page;
@@ -83,8 +84,8 @@ pub enum ClientError {
     Url(String),
     #[error("no gateway answers at {url} ({why})\nStart one with: {serve}\nor say where it is, with: --url http://HOST:PORT", serve = hint::serve())]
     Unreachable { url: String, why: String },
-    #[error("{KEY_HELP}")]
-    KeyNeeded,
+    #[error("{0}\n{KEY_HELP}")]
+    KeyNeeded(String),
     #[error("{0}")]
     Refused(String),
     #[error("the connection was lost and did not come back ({0})")]
@@ -97,14 +98,14 @@ pub enum ClientError {
     Stdin(#[from] std::io::Error),
 }
 
-const KEY_HELP: &str = "the gateway wants its local key for this\n\
-    Give it with --key or in the variable PORTICO_KEY; it stands in the file `local.key` of the gateway's store folder (`store.path`).";
+const KEY_HELP: &str = "Give a key with --key or in the variable PORTICO_KEY. On the gateway's own machine its local key will do, \
+    which stands in the file `local.key` of its store folder (`store.path`); from elsewhere an API key with the scopes for this.";
 
 impl ClientError {
     fn of(api: &Api, error: &ApiError) -> Self {
         match error {
             ApiError::Transport(_) => Self::Unreachable { url: api.base().to_string(), why: error.to_string() },
-            ApiError::Problem(_) if error.is_about_the_key() => Self::KeyNeeded,
+            ApiError::Problem(_) if error.is_about_the_key() => Self::KeyNeeded(error.to_string()),
             ApiError::Problem(_) => Self::Refused(error.to_string()),
         }
     }
@@ -113,7 +114,7 @@ impl ClientError {
 /// An error of a running chat, in words.
 fn explain(error: &ApiError) -> String {
     match error.is_about_the_key() {
-        true => KEY_HELP.into(),
+        true => format!("{error}\n{KEY_HELP}"),
         false => error.in_passing(),
     }
 }

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 pub mod agents;
 pub mod approvals;
+pub mod auth;
 pub mod channels;
 mod check;
 mod environment;
@@ -51,6 +52,9 @@ const BUILT_IN: &str = include_str!("../config.toml");
 pub struct Config {
     /// Where the gateway listens and how it stops.
     pub server: server::Server,
+    /// Who may call.
+    #[serde(default)]
+    pub auth: auth::Auth,
     /// Where the ledger is kept.
     pub store: store::Store,
     /// The agents, by name; `default` is always there.
@@ -106,20 +110,25 @@ impl Config {
         ConfigError::unless_none(problems)?;
 
         let merged = merge::merge(layers, environment, &shape)?;
-        check::check(&merged)?;
+        check::alone(&merged)?;
         let places = merged.places.clone();
         let mut config: Self = merged.into_values()?;
         config.places = places;
         config.variables = variables;
+        check::together(&config)?;
         Ok(config)
     }
 
     /// A problem with the value of that key, or with its table, found by who puts it to use: with the file and line, or the variable.
     pub fn problem(&self, key: &str, why: impl std::fmt::Display) -> ConfigError {
-        let within = format!("{key}.");
-        let place = self.places.iter().find(|(at, _)| *at == key || at.starts_with(&within)).map(|(_, place)| place.clone());
-        let place = place.unwrap_or_else(|| error::Place::file("configuration", None));
+        let place = self.place(key).cloned().unwrap_or_else(|| error::Place::file("configuration", None));
         ConfigError { problems: vec![place.problem(format!("{key}: {why}"))] }
+    }
+
+    /// Where this key, or something in its table, was given last.
+    fn place(&self, key: &str) -> Option<&Place> {
+        let within = format!("{key}.");
+        self.places.iter().find(|(at, _)| *at == key || at.starts_with(&within)).map(|(_, place)| place)
     }
 }
 

@@ -3,10 +3,13 @@
 //! Pure: no tokio, no I/O, no clock of its own. Read in this order: [`ids`] and [`time`], [`message`], [`event`] (the vocabulary, one
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
-//! Beside them: [`args`] and [`digest`] (exact bytes), [`live`] (what is never a record), [`mod@pending`], [`profile`] and [`toolset`] (what may be
-//! done where), [`principal`], [`usage`], and [`sse`], which reads streams for clients and providers alike.
+//! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`live`] (what is never a record), [`mod@pending`],
+//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
+//! streams for clients and providers alike.
 
+pub mod api_key;
 pub mod args;
+pub mod artifact;
 pub mod cursor;
 pub mod digest;
 pub mod event;
@@ -27,13 +30,14 @@ pub mod usage;
 pub mod view;
 
 pub use args::Args;
+pub use artifact::{Artifact, ArtifactId};
 pub use cursor::Cursor;
 pub use event::AgentEvent;
 pub use ids::{ApprovalId, DigestId, IdSource, MessageId, QuestionId, Seq, SessionId, ToolCallId};
 pub use live::LiveEvent;
 pub use message::{Block, Finish};
 pub use overview::Overview;
-pub use principal::Principal;
+pub use principal::{Principal, Scope};
 pub use profile::ChannelProfile;
 pub use record::Record;
 pub use state::SessionState;

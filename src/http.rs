@@ -19,9 +19,9 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::principal::Principal;
+use crate::domain::principal::Rights;
 use crate::domain::toolset::Candidate;
-use crate::domain::{SessionId, View};
+use crate::domain::{Principal, Scope, SessionId, View};
 use crate::session::{Lease, Sessions};
 use access::Access;
 use error::ApiError;
@@ -60,25 +60,27 @@ impl Gateway {
         Self(Arc::new(parts))
     }
 
-    /// The session, if it exists for this caller at all.
-    async fn session(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
-        self.visible(caller, self.sessions.open(&SessionId::from(id)).await?)
+    /// The session, if it exists for this caller at all and the caller may do with it what `scope` names.
+    async fn session(&self, caller: &Principal, id: &str, scope: Scope) -> Result<Lease, ApiError> {
+        visible(caller, self.sessions.open(&SessionId::from(id)).await?, scope)
     }
 
     /// As [`Gateway::session`], ready for readers.
-    async fn session_to_read(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
-        self.visible(caller, self.sessions.open_to_read(&SessionId::from(id)).await?)
+    async fn session_to_read(&self, caller: &Principal, id: &str, scope: Scope) -> Result<Lease, ApiError> {
+        visible(caller, self.sessions.open_to_read(&SessionId::from(id)).await?, scope)
     }
 
-    fn visible(&self, caller: &Principal, lease: Lease) -> Result<Lease, ApiError> {
+    /// The session, if its approvals exist for this caller.
+    async fn session_to_decide(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
+        let lease = self.sessions.open(&SessionId::from(id)).await?;
         let overview = lease.overview()?;
-        if caller.sees(&overview.tenant, &overview.owner) { Ok(lease) } else { Err(ApiError::not_found("there is no such session")) }
+        if caller.sees_approvals(&overview.tenant, &overview.owner) { Ok(lease) } else { Err(no_session()) }
     }
 
-    /// A channel with tools that act on the machine is for whoever showed the local key.
-    fn may_use_channel(&self, caller: &Principal, channel: &str) -> bool {
+    /// A channel with tools that act on the machine is for whoever may use the machine.
+    fn channel_open_to(&self, caller: &Principal, channel: &str, what: &str) -> Result<(), ApiError> {
         let profile = self.sessions.settings().setup.profile(channel);
-        caller.scopes.cli || profile.is_some_and(|p| !p.capabilities.local_tools)
+        if profile.is_some_and(|p| !p.capabilities.local_tools) { Ok(()) } else { need(caller, Scope::Cli, what) }
     }
 
     /// A tool that is not known any more counts as one with effects.
@@ -86,15 +88,43 @@ impl Gateway {
         self.tools.iter().find(|t| t.spec.name == tool).is_none_or(|t| t.effects)
     }
 
-    fn may_decide(&self, caller: &Principal) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
-        let (gateway, caller) = (self.clone(), caller.clone());
-        Arc::new(move |tool| caller.may_decide(gateway.has_effects(tool)))
+    /// Whether the caller may decide on a tool's calls, in that session.
+    fn may_decide(&self, caller: &Principal, session: &Lease) -> Result<Arc<dyn Fn(&str) -> bool + Send + Sync>, ApiError> {
+        let (gateway, caller, owner) = (self.clone(), caller.clone(), session.overview()?.owner.clone());
+        Ok(Arc::new(move |tool| caller.may_decide(&owner, gateway.has_effects(tool))))
+    }
+}
+
+/// What is not the caller's is not there, whatever the caller may do; only then does it matter.
+fn visible(caller: &Principal, lease: Lease, scope: Scope) -> Result<Lease, ApiError> {
+    let overview = lease.overview()?;
+    if !caller.sees(&overview.tenant, &overview.owner) {
+        return Err(no_session());
+    }
+    need(caller, scope, "this").map(|()| lease)
+}
+
+fn no_session() -> ApiError {
+    ApiError::not_found("there is no such session")
+}
+
+/// # Errors
+/// 403, with what the caller lacks for `what`.
+fn need(caller: &Principal, scope: Scope, what: &str) -> Result<(), ApiError> {
+    if caller.may(scope) { Ok(()) } else { Err(lacks(caller, scope, what)) }
+}
+
+/// Who showed no credential lacks one; who did lacks a scope.
+fn lacks(caller: &Principal, scope: Scope, what: &str) -> ApiError {
+    match caller.rights {
+        Rights::Ambient => ApiError::local_key_required(what),
+        Rights::Scoped(_) => ApiError::forbidden(format!("{what} needs the scope {scope}, which this credential does not have")),
     }
 }
 
 /// The widest view that the caller has, or a narrower one that it asks for.
 fn view_for(caller: &Principal, asked: Option<&str>) -> Result<View, ApiError> {
-    let widest = if caller.scopes.admin { View::Admin } else { View::Owner };
+    let widest = if caller.is_admin() { View::Admin } else { View::Owner };
     match asked.map(str::parse::<View>) {
         None => Ok(widest),
         Some(Ok(view)) if view <= widest => Ok(view),

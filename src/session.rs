@@ -4,11 +4,12 @@
 //! appends of whatever came together. Readers never talk to it; they read the feed, which shows only what is durable, and live text whose
 //! records in front are. Never here: HTTP, SSE framing, a channel's name, a provider's wire.
 //!
-//! Read in this order: [`setup`] (what a session is given), [`ledger`] (staging and commits), [`record`] and [`live`] (what is shown),
+//! Read in this order: [`setup`] (what a session is given), [`ledger`] (staging and commits), [`artifacts`] (long results), [`record`] and [`live`] (what is shown),
 //! [`feed`] and [`reader`] (how readers see it), [`command`] (what callers ask), [`actor`] (the one loop), [`repair`] (after a restart),
 //! [`registry`] (which sessions are awake), [`follow`] (one message's fate).
 
 pub mod actor;
+pub mod artifacts;
 pub mod command;
 pub mod feed;
 pub mod follow;

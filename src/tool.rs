@@ -11,15 +11,16 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::Args;
 use crate::domain::event::input::Trust;
 use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
+use crate::domain::{Args, Artifact, ArtifactId};
 
 pub mod ask_user;
 pub mod bash;
 pub mod demo;
+pub mod read_artifact;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod toolbox;
 
 pub use toolbox::Toolbox;
@@ -56,6 +57,11 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
         false
     }
 
+    /// What it returns stands in an artifact already, so none is made of a result that is too long.
+    fn reads_artifacts(&self) -> bool {
+        false
+    }
+
     /// How long a body may take.
     fn timeout(&self) -> Duration {
         Duration::from_secs(120)
@@ -78,6 +84,16 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
 pub struct ToolContext {
     pub cancel: CancellationToken,
     pub progress: Progress,
+    pub artifacts: Arc<dyn Artifacts>,
+}
+
+/// Results that the session of the call keeps whole. Of no other session.
+pub trait Artifacts: fmt::Debug + Send + Sync {
+    /// `None` where the session has none of that id.
+    ///
+    /// # Errors
+    /// Why it cannot be read now.
+    fn artifact(&self, id: &ArtifactId) -> BoxFuture<'static, Result<Option<Artifact>, String>>;
 }
 
 /// Where a body reports how far it is; only the newest report is kept.

@@ -1,9 +1,11 @@
-// The page at "/": one session's stream, read with the browser's own EventSource, and a text box that posts to it.
+// The page at "/": one session's stream, and a text box that posts to it.
 //
 // Everything it shows comes from the stream, in the stream's order: what it posts appears when the record comes back. So a reload, which
 // replays the records, ends with the same page. Text only ever enters the page as text: here, in the cards, and in the Markdown of answers.
 
+import { get, keepKey, post, problemOf } from "/api.js";
 import { answered, approvalCard, decided, element, questionCard, rawMember, spell } from "/cards.js";
+import { readFeed } from "/feed.js";
 import { draw } from "/markdown.js";
 import { keepEnd } from "/scroll.js";
 
@@ -30,8 +32,8 @@ const ENDS = {
  */
 const fresh = () => ({ live: new Map(), tools: new Map(), waits: new Map(), messages: new Map(), told: new Set(), answer: "" });
 let view = fresh();
-let session, source, retryTimer;
-/** The id of the last frame: a new EventSource goes on from here, as the browser's own reconnect does. */
+let session, source;
+/** The id of the last frame: every connection goes on from here. */
 let lastId = "";
 /** A message without an answer yet, and its key: sending the same text again must not post it twice. */
 let unsent = {};
@@ -41,7 +43,7 @@ let unsent = {};
 /** The session that the address names, or `otherwise`; its `key` goes to this tab's storage and out of sight. */
 function readAddress(otherwise) {
   const fragment = new URLSearchParams(location.hash.slice(1));
-  if (fragment.get("key")) sessionStorage.setItem("portico.key", fragment.get("key"));
+  if (fragment.get("key")) keepKey(fragment.get("key"));
   return fragment.get("session") ?? otherwise;
 }
 
@@ -51,7 +53,6 @@ function useSession(id, how = "replaceState") {
   if (id) sessionStorage.setItem("portico.session", id);
   else sessionStorage.removeItem("portico.session");
   history[how](null, "", id ? `#session=${encodeURIComponent(id)}` : location.pathname);
-  clearTimeout(retryTimer);
   source?.close();
   source = null;
   clear();
@@ -61,7 +62,7 @@ function useSession(id, how = "replaceState") {
   // a session's own messages are on their way
   $("empty").hidden = Boolean(id);
   if (id) connect();
-  else connection("idle", "Ready");
+  else knock();
   toComposer();
 }
 
@@ -74,35 +75,30 @@ function revisit() {
 const path = () => `/v1/sessions/${encodeURIComponent(session)}`;
 
 function connect() {
-  const mine = new EventSource(`${path()}/events${lastId ? `?after=${encodeURIComponent(lastId)}` : ""}`);
-  source = mine;
   connection("waiting", "Connecting…");
-  mine.onerror = () => {
-    if (mine !== source) return;
-    connection("waiting", "Reconnecting…");
-    // The browser reconnects by itself, with its last id, unless the answer was one that it takes for final.
-    if (mine.readyState === EventSource.CLOSED) reopen();
-  };
-  for (const [name, apply] of Object.entries(on)) {
-    mine.addEventListener(name, (event) => {
-      if (mine !== source) return;
-      apply(JSON.parse(event.data), event.data);
-      if (event.lastEventId && name !== "reset") lastId = event.lastEventId;
-    });
-  }
+  source = readFeed(`${path()}/events`, {
+    lastId: () => lastId,
+    event(name, text, id) {
+      on[name]?.(JSON.parse(text), text);
+      if (id) lastId = id;
+    },
+    lost: () => connection("waiting", "Reconnecting…"),
+    refused,
+  });
 }
 
-/** After an end that EventSource takes for final: say what it was, or try again. */
-async function reopen() {
-  const mine = source;
-  const answer = await fetch(path()).catch(() => null);
-  if (mine !== source) return;
-  if (answer?.status === 404) return gone("This conversation does not exist (any more).");
-  if (answer && [401, 403].includes(answer.status)) {
-    connection("closed", "Closed");
-    return say(await problemOf(answer));
-  }
-  retryTimer = setTimeout(connect, 2000);
+/** No other try would be answered otherwise: say what it was. */
+async function refused(answer) {
+  if (answer.status === 404) return gone("This conversation does not exist (any more).");
+  connection("closed", "Closed");
+  say(await problemOf(answer));
+}
+
+/** Before there is a conversation: whether there could be one. */
+async function knock() {
+  connection("idle", "Ready");
+  const answer = await get("/v1/sessions?limit=1").catch(() => null);
+  if (!session && answer && [401, 403].includes(answer.status)) await refused(answer);
 }
 
 /** There is no more to read and nothing to write to: all that is left is to begin anew. */
@@ -116,21 +112,6 @@ function gone(sentence) {
   $("composer").hidden = true;
   $("again").hidden = false;
   $("again").focus();
-}
-
-/** POSTs JSON; throws with the sentence to show where it is refused. */
-async function post(url, body, headers = {}) {
-  const key = sessionStorage.getItem("portico.key");
-  if (key) headers.authorization = `Bearer ${key}`;
-  const answer = await fetch(url, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) });
-  if (!answer.ok) throw new Error(await problemOf(answer));
-  return answer.json();
-}
-
-async function problemOf(answer) {
-  const problem = await answer.json().catch(() => ({}));
-  if (problem.code === "local_key_required") return "This needs the local key: open the link that the server printed when it started.";
-  return problem.detail ?? problem.title ?? `The server answered ${answer.status}.`;
 }
 
 async function attempt(what) {
@@ -220,8 +201,9 @@ const on = {
     const args = spell(rawMember(record, "args") ?? "");
     toolLine(tool_call_id, tool, `${args.length > 200 ? `${args.slice(0, 200)}…` : args} running…`);
   },
-  tool_end({ tool_call_id, tool, duration_ms }) {
-    endTool(tool_call_id, tool, duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`, "");
+  tool_end({ tool_call_id, tool, duration_ms, artifact_id, bytes }) {
+    const done = duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`;
+    endTool(tool_call_id, tool, artifact_id ? `${done}, ${Math.ceil(bytes / 1000)} KB kept` : done, "");
   },
   tool_error: ({ tool_call_id, tool, code }) => endTool(tool_call_id, tool, `failed: ${code}`, "failed"),
   tool_denied: ({ tool_call_id, tool }) => endTool(tool_call_id, tool, "was not allowed", "failed"),

@@ -24,8 +24,11 @@ use crate::domain::toolset::{CallKind, Policy};
 use crate::domain::{LiveEvent, ToolCallId};
 use crate::tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutput, ask_user};
 
+mod caps;
+mod commit;
 mod slot;
 
+use caps::Room;
 use slot::{Slot, State, failure};
 
 /// What a body gets to end its process group once its cancel token fired: longer than bash's 500 ms to SIGKILL and 1 s to reap.
@@ -46,10 +49,11 @@ enum Event {
 }
 
 impl Agent {
-    /// Runs the calls and yields their records. Afterwards each has its result.
-    pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>) -> impl Stream<Item = Output> + 'a {
+    /// Runs the calls and yields their records. Afterwards each has its result. `shown` is the length of the step's results so far.
+    pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>, shown: usize) -> impl Stream<Item = Output> + 'a {
         stream! {
             yield Output::Live(LiveEvent::UsingTools);
+            let mut room = Room::new(shown, calls.iter().filter(|c| !c.has_result()).count());
             let mut slots = self.judge(calls).await;
             let mut bodies = Bodies::new();
             let (reports, mut progress) = mpsc::channel(16);
@@ -60,7 +64,7 @@ impl Agent {
                     slot::abort_unstarted(&mut slots);
                 }
                 while let Some(slot) = slots.iter_mut().find(|s| !matches!(s.state, State::Done)).filter(|s| s.has_result()) {
-                    for event in slot.commit() {
+                    for event in self.commit(slot, &mut room).await {
                         yield Output::Record(event);
                     }
                 }
@@ -164,7 +168,7 @@ impl Agent {
             let (reports, id) = (reports.clone(), call.id.clone());
             // a full channel drops the report: a newer one follows
             let progress = Progress(Arc::new(move |fields| drop(reports.try_send((id.clone(), fields)))));
-            let context = ToolContext { cancel: cancel.clone(), progress };
+            let context = ToolContext { cancel: cancel.clone(), progress, artifacts: self.turn.artifacts.clone() };
             let parallel = tool.parallel(&call.args);
             // no body outlives its turn's time
             let limit = self.turn.toolbox.timeout(tool.as_ref()).min(self.time_left().max(LEAST_TIME));

@@ -5,15 +5,26 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::domain::SurfaceMessage;
 use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Question};
+use crate::domain::{Artifact, ArtifactId, SurfaceMessage};
 
 /// What a step's requests are made of.
 #[derive(Clone, Debug, Default)]
 pub struct StepInput {
     /// The surface as it stands: pointers, so that a step copies no text.
     pub surface: Vec<Arc<SurfaceMessage>>,
+}
+
+impl StepInput {
+    /// Characters of the results behind the newest answer: of the step that is open.
+    pub fn results_shown(&self) -> usize {
+        let results = self.surface.iter().rev().map_while(|message| match &**message {
+            SurfaceMessage::ToolResult { content, .. } => Some(content.chars().count()),
+            SurfaceMessage::User { .. } | SurfaceMessage::Assistant { .. } => None,
+        });
+        results.sum()
+    }
 }
 
 /// What a turn asks of its session. Each call sees all that the turn has yielded before it.
@@ -26,6 +37,10 @@ pub trait TurnPort: fmt::Debug + Send + Sync {
     /// Opens all approvals, questions and client calls of a step together and returns when the last is in: one verdict for each proposal.
     /// A cancel resolves what is open.
     fn decide(&self, proposals: Vec<Proposal>) -> BoxFuture<'_, Vec<Verdict>>;
+
+    /// Hands over what is to be kept of the result that is yielded next; the two are one append. A result that is never yielded leaves
+    /// nothing.
+    fn spill(&self, artifact: Artifact) -> BoxFuture<'_, ArtifactId>;
 
     /// Returns when all that was yielded is on disk.
     fn durable(&self) -> BoxFuture<'_, ()>;

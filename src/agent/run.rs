@@ -147,8 +147,9 @@ impl Agent {
             if resumed.is_none() {
                 yield record(StepStart {});
             }
-            let mut calls = Vec::new();
+            let (mut calls, mut shown) = (Vec::new(), 0);
             if let Some((finish, found)) = resumed.flatten() {
+                shown = input.results_shown();
                 *after = self.after_answer(finish, !found.is_empty());
                 calls = found;
             } else {
@@ -169,7 +170,7 @@ impl Agent {
                 }
             }
             if !calls.is_empty() {
-                let mut tools = pin!(self.tools(calls));
+                let mut tools = pin!(self.tools(calls, shown));
                 while let Some(output) = tools.next().await {
                     yield output;
                 }

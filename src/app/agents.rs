@@ -21,6 +21,7 @@ use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
+use crate::tool::read_artifact::ReadArtifact;
 use crate::tool::{Tool, Toolbox};
 
 /// Requests of one step.
@@ -198,7 +199,7 @@ fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser)];
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact)];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it

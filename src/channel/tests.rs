@@ -10,13 +10,19 @@ use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
+use crate::tool::read_artifact::ReadArtifact;
 use crate::tool::{Tool, Toolbox};
 
-const ALL: [&str; 4] = ["bash", "ask_user", "demo_lookup", "demo_booking"];
+const ALL: [&str; 5] = ["bash", "ask_user", "read_artifact", "demo_lookup", "demo_booking"];
 
 fn toolbox(policies: &[(&str, Policy)]) -> Toolbox {
-    let tools: Vec<Arc<dyn Tool>> =
-        vec![Arc::new(Bash::new(BashConfig::default())), Arc::new(AskUser), Arc::new(DemoLookup), Arc::new(DemoBooking)];
+    let tools: Vec<Arc<dyn Tool>> = vec![
+        Arc::new(Bash::new(BashConfig::default())),
+        Arc::new(AskUser),
+        Arc::new(ReadArtifact),
+        Arc::new(DemoLookup),
+        Arc::new(DemoBooking),
+    ];
     let policies = policies.iter().map(|(name, policy)| ((*name).to_owned(), *policy)).collect();
     Toolbox { tools, policies, ..Toolbox::default() }
 }
@@ -80,9 +86,9 @@ fn prompt_schema_and_dispatcher_agree_for_every_profile_and_policy() {
 #[test]
 fn local_tools_are_for_the_terminal_and_questions_where_somebody_answers() {
     assert_eq!(names(&cli::PROFILE), ALL);
-    assert_eq!(names(&web::PROFILE), ["demo_lookup", "demo_booking"]);
-    assert_eq!(names(&web::with_questions()), ["ask_user", "demo_lookup", "demo_booking"]);
-    assert_eq!(names(&api::PROFILE), ["demo_lookup", "demo_booking"]);
+    assert_eq!(names(&web::PROFILE), ["read_artifact", "demo_lookup", "demo_booking"]);
+    assert_eq!(names(&web::with_questions()), ["ask_user", "read_artifact", "demo_lookup", "demo_booking"]);
+    assert_eq!(names(&api::PROFILE), ["read_artifact", "demo_lookup", "demo_booking"]);
 }
 
 #[test]

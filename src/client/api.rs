@@ -80,9 +80,9 @@ impl ApiError {
         }
     }
 
-    /// Whether showing the (right) key may help.
+    /// Whether showing another key, or one at all, may help.
     pub(super) fn is_about_the_key(&self) -> bool {
-        matches!(self, ApiError::Problem(problem) if problem.code == "local_key_required" || problem.status == 401)
+        matches!(self, ApiError::Problem(problem) if matches!(problem.status, 401 | 403))
     }
 
     pub(super) fn is_code(&self, code: &str) -> bool {
@@ -91,7 +91,7 @@ impl ApiError {
 }
 
 /// reqwest's own text names the URL and stops; what went wrong is the innermost source.
-fn root_cause(error: &reqwest::Error) -> String {
+pub(super) fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;

@@ -60,6 +60,9 @@ impl Walk<'_> {
         match (shape, value.get_ref()) {
             (Shape::Table(_) | Shape::Named(_), DeValue::Table(table)) => return self.table(shape, path, table),
             (Shape::List(each), DeValue::Array(items)) => items.iter().for_each(|item| self.value(each, path, &item.span(), item)),
+            (Shape::Rows { row, required }, DeValue::Array(rows)) => {
+                rows.iter().enumerate().for_each(|(n, table)| self.row(row, required, &format!("{path}[{n}]"), table));
+            }
             (shape, value) => {
                 if let Err(why) = shape.judge(given(value)) {
                     self.report(key, format!("{path}: {why}"));
@@ -67,6 +70,17 @@ impl Walk<'_> {
             }
         }
         self.places.insert(path.to_owned(), self.place(key));
+    }
+
+    fn row(&mut self, shape: &Shape, required: &[String], path: &str, row: &Spanned<DeValue<'_>>) {
+        let at = row.span();
+        if let DeValue::Table(table) = row.get_ref() {
+            for name in required.iter().filter(|name| !table.iter().any(|(key, _)| key.get_ref() == name.as_str())) {
+                self.report(&at, format!("{path}: {name} is missing"));
+            }
+        }
+        self.value(shape, path, &at, row);
+        self.places.insert(path.to_owned(), self.place(&at));
     }
 
     fn report(&mut self, at: &Range<usize>, message: String) {

@@ -30,6 +30,11 @@ pub(super) enum Shape {
     },
     Switch,
     List(Box<Shape>),
+    /// A list of tables. Each is whole in itself, for a later file's list replaces it and none is merged into it.
+    Rows {
+        row: Box<Shape>,
+        required: Vec<String>,
+    },
     /// Nothing is known; the struct judges it after merging. No key of the configuration has it.
     Opaque,
 }
@@ -65,7 +70,11 @@ impl Shape {
             Some("string") => Self::Text { min_chars: schema.get("minLength").and_then(Value::as_u64).unwrap_or(0) },
             Some("integer") => Self::Integer { min: bound("minimum").unwrap_or(i64::MIN), max: bound("maximum").unwrap_or(i64::MAX) },
             Some("boolean") => Self::Switch,
-            Some("array") => schema.get("items").map_or(Self::Opaque, |each| Self::List(Box::new(Self::read(each)))),
+            Some("array") => match schema.get("items").map(|each| (each, Self::read(each))) {
+                Some((each, row @ Self::Table(_))) => Self::Rows { row: Box::new(row), required: texts(each.get("required")) },
+                Some((_, each)) => Self::List(Box::new(each)),
+                None => Self::Opaque,
+            },
             Some(_) | None => Self::Opaque,
         }
     }
@@ -84,7 +93,7 @@ impl Shape {
             Self::Named(each) if is_name(name) => Ok(each),
             Self::Named(_) => Err(format!("{whole}: a name has 1 to 64 lower-case letters, digits, \"-\" and \"_\"")),
             Self::Opaque => Ok(self),
-            Self::Text { .. } | Self::Word { .. } | Self::Integer { .. } | Self::Switch | Self::List(_) => {
+            Self::Text { .. } | Self::Word { .. } | Self::Integer { .. } | Self::Switch | Self::List(_) | Self::Rows { .. } => {
                 Err(format!("unknown key {whole}"))
             }
         }
@@ -129,6 +138,7 @@ impl Shape {
             Self::Integer { .. } => "an integer",
             Self::Switch => "true or false",
             Self::List(_) => "a list",
+            Self::Rows { .. } => "a list of tables",
             Self::Opaque => "anything",
         }
     }
@@ -162,6 +172,10 @@ fn kind(schema: &Value) -> Option<&str> {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|k| *k != "null"),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
+}
+
+fn texts(list: Option<&Value>) -> Vec<String> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// An enum's words; where its variants have docs, each stands in a schema of its own.

@@ -1,4 +1,4 @@
-//! Loading as a whole, over real files. `refused` has what is turned away, `documented` what `config.toml` must say.
+//! Loading as a whole, over real files. `refused` has what is turned away, `auth` keys, `documented` what `config.toml` must say.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::domain::toolset::Policy;
 use crate::telemetry::Format;
 use crate::test_folder::TestFolder;
 
+mod auth;
 mod documented;
 mod refused;
 

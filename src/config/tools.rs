@@ -24,6 +24,9 @@ pub struct Tools {
     /// Questions to the person at the other end.
     #[serde(default)]
     pub ask_user: QuestionRules,
+    /// Reading on in long results.
+    #[serde(default)]
+    pub read_artifact: ToolRules,
     /// The demo's offline look-up.
     #[serde(default)]
     pub demo_lookup: ToolRules,
@@ -38,6 +41,7 @@ impl Tools {
         match tool {
             "bash" => self.bash.policy,
             "ask_user" => self.ask_user.policy,
+            "read_artifact" => self.read_artifact.policy,
             "demo_lookup" => self.demo_lookup.policy,
             "demo_booking" => self.demo_booking.policy,
             _ => None,
@@ -48,6 +52,7 @@ impl Tools {
     pub fn timeout(&self, tool: &str) -> Option<Duration> {
         let seconds = match tool {
             "bash" => self.bash.timeout_s,
+            "read_artifact" => self.read_artifact.timeout_s,
             "demo_lookup" => self.demo_lookup.timeout_s,
             "demo_booking" => self.demo_booking.timeout_s,
             _ => None,

@@ -81,7 +81,7 @@ id!(
     ToolCallId
 );
 id!(
-    /// Lower-case hex SHA-256 of a blob.
+    /// What names a blob of a session: lower-case hex SHA-256 of a prompt or tool list, or [`ArtifactId::blob`](super::ArtifactId::blob).
     DigestId
 );
 

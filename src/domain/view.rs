@@ -54,6 +54,11 @@ impl View {
         self > View::Chat || !matches!(event, "reasoning_delta" | "tool_input_delta" | "tool_progress")
     }
 
+    /// Whether it shows that a result is kept as an artifact: whoever does not see the id has no use for the artifact.
+    pub fn shows_artifacts(self) -> bool {
+        self > View::Chat
+    }
+
     /// The record as this view shows it, or `None` where it does not show it.
     ///
     /// Whoever may decide an approval sees what he decides, in every view.

@@ -41,7 +41,9 @@ impl Asset {
 
 static INDEX: LazyLock<Asset> = LazyLock::new(|| Asset::new("text/html; charset=utf-8", include_bytes!("../../static/index.html")));
 static SCRIPT: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/page.js")));
+static API: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/api.js")));
 static CARDS: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/cards.js")));
+static FEED: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/feed.js")));
 static MARKDOWN: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/markdown.js")));
 static SCROLL: LazyLock<Asset> = LazyLock::new(|| Asset::new(JAVASCRIPT, include_bytes!("../../static/scroll.js")));
 static STYLE: LazyLock<Asset> = LazyLock::new(|| Asset::new("text/css; charset=utf-8", include_bytes!("../../static/page.css")));
@@ -54,8 +56,16 @@ pub(super) async fn script(headers: HeaderMap) -> Response {
     SCRIPT.serve(&headers)
 }
 
+pub(super) async fn api(headers: HeaderMap) -> Response {
+    API.serve(&headers)
+}
+
 pub(super) async fn cards(headers: HeaderMap) -> Response {
     CARDS.serve(&headers)
+}
+
+pub(super) async fn feed(headers: HeaderMap) -> Response {
+    FEED.serve(&headers)
 }
 
 pub(super) async fn markdown(headers: HeaderMap) -> Response {

@@ -48,6 +48,10 @@ impl ApiError {
         Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
     }
 
+    pub fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    }
+
     pub fn local_key_required(what: &str) -> Self {
         let detail = format!("{what} needs the local key as bearer: it stands in the file local.key of the store's folder");
         Self::new(StatusCode::FORBIDDEN, "local_key_required", detail)

@@ -15,7 +15,7 @@ use tracing::{Span, field, info_span};
 use uuid::Uuid;
 
 use super::error::{ApiError, REQUEST_ID, render};
-use super::routes::{approvals, capabilities, events, health, messages, records, sessions, waits};
+use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, records, sessions, waits};
 use super::{Gateway, access, assets};
 
 /// The gateway's whole surface.
@@ -29,6 +29,8 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/v1/sessions/{id}/events", get(events::feed))
         .route("/v1/sessions/{id}/records", get(records::page))
         .route("/v1/sessions/{id}/capabilities", get(capabilities::show))
+        .route("/v1/sessions/{id}/artifacts/{artifact_id}", get(artifacts::show))
+        .route("/v1/sessions/{id}/export", get(export::whole))
         .route("/v1/sessions/{id}/approvals", get(approvals::of_session))
         .route("/v1/sessions/{id}/approvals/{approval_id}", post(approvals::decide))
         .route("/v1/sessions/{id}/questions/{question_id}", post(waits::answer_question))
@@ -40,7 +42,9 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/readyz", get(health::ready))
         .route("/", get(assets::index))
         .route("/page.js", get(assets::script))
+        .route("/api.js", get(assets::api))
         .route("/cards.js", get(assets::cards))
+        .route("/feed.js", get(assets::feed))
         .route("/markdown.js", get(assets::markdown))
         .route("/scroll.js", get(assets::scroll))
         .route("/page.css", get(assets::style));

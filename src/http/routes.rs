@@ -1,8 +1,10 @@
 //! One file a resource.
 
 pub mod approvals;
+pub mod artifacts;
 pub mod capabilities;
 pub mod events;
+pub mod export;
 pub mod health;
 pub mod messages;
 pub mod records;
@@ -13,6 +15,9 @@ pub mod waits;
 use serde::{Deserialize, Serialize};
 
 use super::error::ApiError;
+
+/// The policy of what is to be saved: a browser that shows it all the same loads and runs nothing.
+const INERT: &str = "default-src 'none'; sandbox";
 
 /// A page of a list.
 #[derive(Clone, Debug, Default, Deserialize)]

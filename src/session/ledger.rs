@@ -117,8 +117,9 @@ impl Ledger {
         self.staged.intake.push(row);
     }
 
-    pub(super) fn blob(&mut self, id: DigestId, bytes: &str) {
-        self.staged.blobs.push((id, bytes.as_bytes().to_vec()));
+    pub(super) fn blob(&mut self, id: DigestId, bytes: Vec<u8>) {
+        self.staged.bytes += bytes.len();
+        self.staged.blobs.push((id, bytes));
     }
 
     /// Runs `release` when all that is staged by now is on disk; at once when it is.

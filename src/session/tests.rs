@@ -1,4 +1,5 @@
 mod actor;
+mod artifacts;
 mod cancel;
 mod crash;
 mod cursor;

@@ -158,9 +158,11 @@ mod tests {
 
     use super::*;
     use crate::tool::Progress;
+    use crate::tool::tests::NoArtifacts;
 
     async fn run(tool: &dyn Tool, args: &str) -> Result<ToolOutput, ToolFailure> {
-        let context = ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})) };
+        let context =
+            ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})), artifacts: Arc::new(NoArtifacts) };
         tool.call(context, Args::from_model(args)).await
     }
 

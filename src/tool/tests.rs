@@ -5,7 +5,18 @@ use serde_json::{Value, json};
 use super::ask_user::AskUser;
 use super::bash::{Bash, BashConfig};
 use super::demo::{DemoBooking, DemoLookup};
+use super::read_artifact::ReadArtifact;
 use super::*;
+
+/// For tools that read none.
+#[derive(Debug)]
+pub(crate) struct NoArtifacts;
+
+impl Artifacts for NoArtifacts {
+    fn artifact(&self, _: &ArtifactId) -> BoxFuture<'static, Result<Option<Artifact>, String>> {
+        Box::pin(async { Ok(None) })
+    }
+}
 
 /// Each tool with arguments that use every key of its schema.
 fn samples() -> Vec<(Arc<dyn Tool>, Value)> {
@@ -13,6 +24,7 @@ fn samples() -> Vec<(Arc<dyn Tool>, Value)> {
     vec![
         (Arc::new(Bash::new(BashConfig::default())), json!({"command": "true", "timeout_s": 5})),
         (Arc::new(AskUser), json!({"questions": [question]})),
+        (Arc::new(ReadArtifact), json!({"artifact_id": "art_1", "offset": 0, "limit": 10, "search": "x"})),
         (Arc::new(DemoLookup), json!({"query": "boat"})),
         (Arc::new(DemoBooking), json!({"item": "rowing boat", "when": "Monday"})),
     ]

@@ -7,23 +7,9 @@ import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { chromium } from "playwright-core";
-import { DEADLINE_MS, binary, cache, call, events, startModel, startPortico, startScript, until } from "./support.mjs";
+import { CHROMIUM, DEADLINE_MS, binary, cache, call, events, startModel, startPortico, startScript, until } from "./support.mjs";
 
 const run = promisify(execFile);
-
-/** Chromium as root, without the background requests that it makes of its own accord. */
-const CHROMIUM = {
-  executablePath: "/usr/bin/chromium",
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-  ],
-};
 
 let browser;
 before(async () => (browser = await chromium.launch(CHROMIUM)));

@@ -33,8 +33,22 @@ export async function until(what, look) {
   }
 }
 
+/** Chromium as root, without the background requests that it makes of its own accord. */
+export const CHROMIUM = {
+  executablePath: "/usr/bin/chromium",
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+};
+
 /** Starts a program and resolves to it and the first match of `ready` in a line that it prints. */
-async function start(command, args, options, ready) {
+export async function start(command, args, options, ready) {
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   const lines = [];
   const matched = new Promise((resolve, reject) => {
@@ -54,7 +68,7 @@ async function start(command, args, options, ready) {
 }
 
 /** SIGTERM, and the exit code. */
-async function stop(child) {
+export async function stop(child) {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const ended = once(child, "exit", { signal: AbortSignal.timeout(DEADLINE_MS) });
   child.kill("SIGTERM");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::provider::{results, tools_of};
+use crate::harness::provider::{EVERYWHERE, results, tools_of};
 use crate::harness::{Gateway, Provider, Reply, Settings, list, of_kind, text};
 
 /// Names in a list of tools, given as names or as objects that have one.
@@ -31,7 +31,7 @@ async fn each_channel_offers_what_it_lists() {
         gateway.ask(&id, "hi").await;
         let request = provider.requests().pop().unwrap();
         assert_eq!(listed, tools_of(&request), "{channel}: {capabilities}");
-        assert_eq!(listed, expected.iter().map(|t| (*t).to_owned()).collect(), "{channel}");
+        assert_eq!(listed, expected.iter().chain(&EVERYWHERE).map(|t| (*t).to_owned()).collect(), "{channel}");
         let system = request["messages"][0].to_string();
         for tool in ["bash", "ask_user"] {
             if !expected.contains(&tool) {
@@ -70,7 +70,7 @@ async fn what_the_operator_denies_is_absent() {
     provider.push(Reply::stream().bash("c1", "true").calls());
     gateway.ask(&id, "hi").await;
     let capabilities = gateway.get(&format!("/v1/sessions/{id}/capabilities")).await.expect(200);
-    assert_eq!(names(&capabilities["tools"]), BTreeSet::from(["ask_user".to_owned()]), "{capabilities}");
+    assert_eq!(names(&capabilities["tools"]), ["ask_user"].iter().chain(&EVERYWHERE).map(|t| (*t).to_owned()).collect(), "{capabilities}");
     let records = gateway.audited(&id).await;
     assert!(of_kind(&records, "tool_start").is_empty());
 }

@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub(crate) mod caller;
 mod checks;
 pub(crate) mod gateway;
 pub(crate) mod http;
 pub(crate) mod ledger;
 pub(crate) mod provider;
 pub(crate) mod reply;
+pub(crate) mod routes;
 pub(crate) mod seed;
 pub(crate) mod sse;
 pub(crate) mod view;
 
+pub(crate) use caller::Caller;
 pub(crate) use gateway::{Gateway, Settings};
 pub(crate) use http::Answer;
 pub(crate) use provider::Provider;

@@ -8,7 +8,10 @@
 mod harness;
 
 mod access;
+mod access_keys;
+mod access_routes;
 mod approvals;
+mod artifacts;
 mod bad_input;
 mod cancel;
 mod capabilities;
@@ -17,6 +20,7 @@ mod crash;
 mod decisions;
 mod demo;
 mod events;
+mod export;
 mod invariants;
 mod messages;
 mod questions;

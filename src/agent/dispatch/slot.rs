@@ -8,16 +8,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::port::Verdict;
-use crate::domain::AgentEvent;
 use crate::domain::event::input::Trust;
-use crate::domain::event::tool::{ToolDenied, ToolEnd, ToolError, ToolStart, codes};
+use crate::domain::event::tool::{ToolStart, codes};
 use crate::domain::message::ToolCall;
 use crate::tool::{Tool, ToolFailure, ToolOutput, ask_user};
-
-/// The most characters of a result that the model sees.
-const RESULT_CAP: usize = 50_000;
-/// The characters of a result that readers see.
-const PREVIEW: usize = 2_000;
 
 pub(super) struct Slot {
     pub(super) call: ToolCall,
@@ -125,44 +119,6 @@ impl Slot {
                 let questions = ask_user::questions(&self.call.args).unwrap_or_default();
                 self.state = answer(ask_user::result_text(&questions, &answers));
             }
-        }
-    }
-
-    /// The records of its result. What a person or a client gave has no body, so its start stands beside its result.
-    pub(super) fn commit(&mut self) -> Vec<AgentEvent> {
-        let (tool_call_id, tool) = (self.call.id.clone(), self.call.tool.clone());
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Denied { reason, by } => vec![ToolDenied { tool_call_id, tool, reason, by }.into()],
-            State::Result(Err(ToolFailure { code, error })) => vec![ToolError { tool_call_id, tool, code, error }.into()],
-            State::Result(Ok((output, took))) => {
-                let start = (!self.started).then(|| start(&self.call).into());
-                start.into_iter().chain([self.end(output, took).into()]).collect()
-            }
-            State::Done | State::Ready(_) | State::Withdrawn(_) | State::Running { .. } => Vec::new(),
-        }
-    }
-
-    fn end(&self, output: ToolOutput, took: Duration) -> ToolEnd {
-        ToolEnd {
-            tool_call_id: self.call.id.clone(),
-            tool: self.call.tool.clone(),
-            bytes: output.content.len() as u64,
-            preview: output.content.chars().take(PREVIEW).collect(),
-            content: capped(output.content),
-            artifact_id: None,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-            trust: output.trust,
-        }
-    }
-}
-
-/// The content as the model sees it: cut at the cap, and said so.
-fn capped(content: String) -> String {
-    match content.char_indices().nth(RESULT_CAP) {
-        None => content,
-        Some((end, _)) => {
-            let left = content[end..].chars().count();
-            format!("{}\n[cut here: {left} more characters]", &content[..end])
         }
     }
 }

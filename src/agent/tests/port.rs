@@ -16,7 +16,8 @@ use crate::agent::{Begin, Blob, End, Limits, ModelChoice, Output, Turn, run};
 use crate::domain::event::model::Parameters;
 use crate::domain::profile::{Capabilities, ChannelProfile, LengthUnit, Tone};
 use crate::domain::toolset::Policy;
-use crate::domain::{AgentEvent, Clock, IdSource, SurfaceMessage};
+use crate::domain::{AgentEvent, Artifact, ArtifactId, Clock, IdSource, SurfaceMessage};
+use crate::tool::tests::NoArtifacts;
 use crate::tool::{Tool, Toolbox};
 
 /// Lets everything run; has further steps only as the turn asks for them.
@@ -27,6 +28,8 @@ pub(super) struct FakePort {
     pub(super) proposals: Mutex<Vec<Proposal>>,
     /// How many further steps input waits for.
     pub(super) steers: Mutex<u32>,
+    /// What was handed over to be kept.
+    pub(super) spilled: Mutex<Vec<(ArtifactId, Artifact)>>,
 }
 
 impl TurnPort for FakePort {
@@ -43,6 +46,12 @@ impl TurnPort for FakePort {
         let verdicts = proposals.iter().map(of).collect();
         self.proposals.lock().unwrap().extend(proposals);
         async move { verdicts }.boxed()
+    }
+
+    fn spill(&self, artifact: Artifact) -> BoxFuture<'_, ArtifactId> {
+        let (id, _) = artifact.clone().into_blob();
+        self.spilled.lock().unwrap().push((id.clone(), artifact));
+        async move { id }.boxed()
     }
 
     fn durable(&self) -> BoxFuture<'_, ()> {
@@ -77,6 +86,7 @@ pub(super) fn bench(script: &Arc<Script>, tools: Vec<TestTool>) -> Bench {
         started_at: clock.now(),
         cancel: CancellationToken::new(),
         port: port.clone(),
+        artifacts: Arc::new(NoArtifacts),
         tasks: TaskTracker::new(),
         ids: Arc::new(Ids::default()) as Arc<dyn IdSource>,
         clock,

@@ -1,5 +1,6 @@
 //! Scripted parts of a turn: a provider that answers as a function of the request, tools behind gates, ids and time that a test sets.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -170,6 +171,9 @@ pub(crate) struct TestTool {
     /// Ends when it is told to.
     pub(crate) obeys: bool,
     pub(crate) panics: bool,
+    /// What it returns, by call id; a short word where there is nothing.
+    pub(crate) says: BTreeMap<String, String>,
+    pub(crate) reads_artifacts: bool,
     /// Takes no arguments at all any more.
     pub(crate) refuses: Arc<AtomicBool>,
     /// Ids of calls whose bodies began.
@@ -188,6 +192,8 @@ impl TestTool {
             gates,
             obeys: true,
             panics: false,
+            says: BTreeMap::new(),
+            reads_artifacts: false,
             refuses: Arc::default(),
             ran,
         }
@@ -215,6 +221,10 @@ impl Tool for TestTool {
         self.parallel
     }
 
+    fn reads_artifacts(&self) -> bool {
+        self.reads_artifacts
+    }
+
     fn timeout(&self) -> Duration {
         Duration::from_secs(100)
     }
@@ -228,6 +238,7 @@ impl Tool for TestTool {
         self.ran.lock().unwrap().push(of.clone());
         let gate = self.gates.iter().find(|(id, _)| *id == of).map(|(_, gate)| gate.clone());
         let (obeys, panics) = (self.obeys, self.panics);
+        let content = self.says.get(&of).cloned().unwrap_or_else(|| format!("result of {of}"));
         Box::pin(async move {
             assert!(!panics, "the test has the tool panic");
             if let Some(gate) = gate {
@@ -236,7 +247,7 @@ impl Tool for TestTool {
                     () = context.cancel.cancelled(), if obeys => return Err(ToolFailure::new("STOPPED", "it was told to end")),
                 }
             }
-            Ok(ToolOutput { content: format!("result of {of}"), trust: Trust::Untrusted })
+            Ok(ToolOutput { content, trust: Trust::Untrusted })
         })
     }
 }

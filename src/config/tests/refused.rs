@@ -3,7 +3,7 @@
 use super::*;
 
 /// The problems of a file and variables, the file's folder left out.
-fn refusal(text: &str, env: &[(&str, &str)]) -> Vec<String> {
+pub(super) fn refusal(text: &str, env: &[(&str, &str)]) -> Vec<String> {
     let folder = TestFolder::empty();
     let path = folder.write("p.toml", text);
     let error = load(&path, env).expect_err(text).to_string();
@@ -51,7 +51,7 @@ fn in_files() {
         ("agents.default.max_queue = 0", "p.toml:1: agents.default.max_queue: must be 1 to 10000, not 0"),
         (
             "\n[server]\nbind = \"0.0.0.0:80\"",
-            "p.toml:3: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost",
+            "p.toml:3: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost; `portico token key` makes a key and its table for [[auth.keys]]",
         ),
         (
             "server.bind = \"example.org:80\"",
@@ -86,7 +86,7 @@ fn in_variables() {
         (
             "PORTICO__SERVER__BIND",
             "[::]:80",
-            "PORTICO__SERVER__BIND: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost",
+            "PORTICO__SERVER__BIND: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost; `portico token key` makes a key and its table for [[auth.keys]]",
         ),
         ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base"),
     ] {

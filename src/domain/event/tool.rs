@@ -6,7 +6,7 @@ use super::input::Trust;
 use super::turn::CallStatus;
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, SessionState};
-use crate::domain::{Args, ToolCallId};
+use crate::domain::{Args, ArtifactId, ToolCallId};
 
 super::family! {
     /// What happens to a tool call.
@@ -32,15 +32,15 @@ pub struct ToolStart {
 pub struct ToolEnd {
     pub tool_call_id: ToolCallId,
     pub tool: String,
-    /// What the model sees: at most 50,000 characters, and a line that says how many more there were.
+    /// What the model sees: all of it, or its beginning and a line that says where the rest is.
     pub content: String,
     /// Its first 2,000 characters.
     pub preview: String,
-    /// The whole result's size in bytes, before the cap.
+    /// The whole result's size in bytes, whatever of it is shown or kept.
     pub bytes: u64,
-    /// Where the whole result is kept, if it is.
+    /// What it is kept as, where the model does not see all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub artifact_id: Option<String>,
+    pub artifact_id: Option<ArtifactId>,
     /// How long the body ran; 0 where a person or a client gave the result.
     pub duration_ms: u64,
     /// How far the content may be trusted.

@@ -10,11 +10,11 @@ use serde::Deserialize;
 use super::{ListPage, Page, cut, waits};
 use crate::domain::overview::approval_view;
 use crate::domain::pending::{ApprovalView, Decision, ItemKind};
-use crate::domain::{Principal, SessionId};
-use crate::http::Gateway;
+use crate::domain::{Principal, Scope, SessionId};
 use crate::http::body::{self, DECISION_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::{Gateway, lacks, need};
 use crate::session::command::Resolution;
 use crate::store::ApprovalFilter;
 
@@ -31,7 +31,14 @@ pub(crate) async fn all(
     Extension(caller): Extension<Principal>,
     Query(query): Query<ApprovalsQuery>,
 ) -> Result<Response, ApiError> {
+    may_list(&caller)?;
     list(&gateway, &caller, None, query).await
+}
+
+/// Readers see what waits, and so does who decides.
+fn may_list(caller: &Principal) -> Result<(), ApiError> {
+    let decides = caller.may(Scope::Approve) || caller.may(Scope::ApproveOwn);
+    if decides { Ok(()) } else { need(caller, Scope::SessionsRead, "this") }
 }
 
 /// `GET /v1/sessions/{id}/approvals`
@@ -41,7 +48,8 @@ pub(crate) async fn of_session(
     Path(id): Path<String>,
     Query(query): Query<ApprovalsQuery>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session_to_decide(&caller, &id).await?;
+    may_list(&caller)?;
     list(&gateway, &caller, Some(session.id().clone()), query).await
 }
 
@@ -53,7 +61,7 @@ async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>,
     let (limit, after) = (query.page.limit()?, query.page.after_id("apr_")?.map(ToOwned::to_owned));
     let filter = ApprovalFilter {
         tenant: caller.tenant.clone(),
-        owner: (!caller.scopes.admin).then(|| caller.name.clone()),
+        owner: (!caller.may(Scope::Approve)).then(|| caller.name.clone()),
         session,
         status: query.status,
         after,
@@ -104,14 +112,14 @@ pub(crate) async fn decide(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session_to_decide(&caller, &id).await?;
     let item = waits::find(&gateway, session.id(), &approval_id).await?;
     let tool = item.as_ref().and_then(|item| match &item.kind {
         ItemKind::Approval(a) => Some(a.tool.clone()),
         ItemKind::Question(_) | ItemKind::ClientCall(_) => None,
     });
-    if !caller.may_decide(tool.as_deref().is_some_and(|tool| gateway.has_effects(tool))) {
-        return Err(ApiError::local_key_required("deciding on a tool with effects"));
+    if !caller.may_decide(&session.overview()?.owner, tool.as_deref().is_some_and(|tool| gateway.has_effects(tool))) {
+        return Err(lacks(&caller, Scope::ApproveOwn, "deciding on this tool"));
     }
     let decide: Decide = body::read(&headers, body, DECISION_CAP, Need::Required).await?.parse()?;
     let Some(item) = item.filter(|_| tool.is_some()) else { return Err(ApiError::not_found("there is no such approval")) };

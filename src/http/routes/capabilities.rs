@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::json;
 
-use crate::domain::Principal;
+use crate::domain::{Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
 use crate::http::{Gateway, body};
@@ -16,7 +16,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let overview = session.overview()?;
     let setup = &gateway.sessions.settings().setup;
     let set = setup.toolset(&overview.channel, &overview.agent).unwrap_or_default();

@@ -13,7 +13,7 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::domain::{Cursor, Principal};
+use crate::domain::{Cursor, Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Source};
@@ -44,19 +44,19 @@ pub(crate) async fn feed(
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = view_for(&caller, query.view.as_deref())?;
-    let session = match gateway.session_to_read(&caller, &id).await {
+    let session = match gateway.session_to_read(&caller, &id, Scope::SessionsRead).await {
         Ok(session) => session,
         Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
         Err(error) => return Err(error),
     };
+    let view = view_for(&caller, query.view.as_deref())?;
     let last = headers.get("last-event-id").map(|v| v.to_str().unwrap_or("?"));
     let start = start(last.filter(|id| !id.is_empty()).or(query.after.as_deref()));
     let types = query
         .types
         .filter(|types| !types.trim().is_empty())
         .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
-    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller) };
+    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller, &session)? };
     Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))
 }
 

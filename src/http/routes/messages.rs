@@ -17,12 +17,12 @@ use serde_json::json;
 use super::{Page, sessions, transcript};
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::turn::Done;
-use crate::domain::{Cursor, MessageId, Principal};
+use crate::domain::{Cursor, MessageId, Principal, Scope};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::sse::{self, Beat, Next};
-use crate::http::{Gateway, view_for};
+use crate::http::{Gateway, need, view_for};
 use crate::session::command::{IntakeKey, Post};
 use crate::session::feed::Closing;
 use crate::session::follow::{Fate, Follow};
@@ -50,10 +50,11 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session_to_read(&caller, &id).await?;
+    let session = gateway.session_to_read(&caller, &id, Scope::SessionsWrite).await?;
     let overview = session.overview()?;
-    if !gateway.may_use_channel(&caller, &overview.channel) {
-        return Err(ApiError::local_key_required("posting to a cli session"));
+    gateway.channel_open_to(&caller, &overview.channel, "posting to a cli session")?;
+    if body::wants_stream(&headers) || body::prefer_wait(&headers).is_some() {
+        need(&caller, Scope::SessionsRead, "to be answered with the turn")?;
     }
     let key = body::idempotency_key(&headers)?;
     let read = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?;
@@ -193,7 +194,7 @@ fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
 fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: &Posted, presence: Presence) -> Result<Response, ApiError> {
     let feed = session.feed().clone();
-    let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller) };
+    let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller, &session)? };
     let mut opening = String::new();
     sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
     let before = Cursor { seq: posted.seq - 1, n: 0 };
@@ -292,7 +293,7 @@ pub(crate) async fn transcript(
     Path(id): Path<String>,
     Query(page): Query<Page>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let (after, limit) = (page.after_seq()?, page.limit()?);
     let (records, head) = gateway.sessions.settings().store.transcript(session.id()).await?;
     let rows = transcript::rows(&records).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;
@@ -305,7 +306,7 @@ pub(crate) async fn take_back(
     Extension(caller): Extension<Principal>,
     Path((id, message_id)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     match gateway.sessions.take_back(&session, message_id.as_str().into(), caller.name.clone()).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(SessionError::NotQueued) => {

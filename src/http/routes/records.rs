@@ -7,7 +7,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::{Page, cut};
-use crate::domain::Principal;
+use crate::domain::{Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::{Gateway, body, view_for};
@@ -27,13 +27,13 @@ pub(crate) async fn page(
     Path(id): Path<String>,
     Query(query): Query<RecordsQuery>,
 ) -> Result<Response, ApiError> {
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let view = view_for(&caller, query.view.as_deref())?;
-    let session = gateway.session(&caller, &id).await?;
     let (after, limit) = (query.page.after_seq()?, query.page.limit()?);
     let mut records = gateway.sessions.settings().store.read(session.id(), after, limit + 1).await?;
     let more = cut(&mut records, limit);
     let next_cursor = records.last().map(|r| r.seq).filter(|_| more);
-    let may_decide = gateway.may_decide(&caller);
+    let may_decide = gateway.may_decide(&caller, &session)?;
     let mut text = String::from("{\"data\":[");
     for stored in records {
         let record = FeedRecord::from_stored(stored).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;

@@ -15,11 +15,11 @@ use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
-use crate::domain::{AgentEvent, Overview, Principal, Record, SessionId};
-use crate::http::Gateway;
+use crate::domain::{AgentEvent, Overview, Principal, Record, Scope, SessionId};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
+use crate::http::{Gateway, need};
 use crate::session::SessionError;
 use crate::session::command::{Queue, SessionPatch};
 use crate::store::{IntakeRow, SessionFilter};
@@ -43,6 +43,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
+    need(&caller, Scope::SessionsWrite, "making a session")?;
     let key = body::idempotency_key(&headers)?;
     let read = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?;
     let created = checked(&gateway, &caller, read.parse()?)?;
@@ -71,9 +72,7 @@ fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<Sess
         let there = PROFILES.map(|p| p.label).join(", ");
         return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on; there are: {there}")));
     }
-    if !gateway.may_use_channel(caller, &channel) {
-        return Err(ApiError::local_key_required("a cli session"));
-    }
+    gateway.channel_open_to(caller, &channel, "a cli session")?;
     let agent = create.agent.unwrap_or_else(|| "default".into());
     if !gateway.agents.contains(&agent) {
         return Err(ApiError::invalid("/agent", format!("there is no agent {agent:?}; there are: {}", gateway.agents.join(", "))));
@@ -164,10 +163,11 @@ pub(crate) async fn list(
     Extension(caller): Extension<Principal>,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
+    need(&caller, Scope::SessionsRead, "this")?;
     let limit = query.page.limit()?;
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),
-        owner: (!caller.scopes.admin).then(|| caller.name.clone()),
+        owner: (!caller.is_admin()).then(|| caller.name.clone()),
         channel: query.channel,
         after: query.page.after_id("ses_")?.map(SessionId::from),
         limit: limit + 1,
@@ -185,7 +185,7 @@ pub(crate) async fn show(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     Ok(body::json(StatusCode::OK, &session.overview()?.object()))
 }
 
@@ -211,7 +211,7 @@ pub(crate) async fn change(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let patch: Change = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let patch = SessionPatch { title: patch.title.map(Option::unwrap_or_default), metadata: patch.metadata };
     let overview = gateway.sessions.update(&session, patch).await?;
@@ -224,7 +224,7 @@ pub(crate) async fn erase(
     Extension(caller): Extension<Principal>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     gateway.sessions.delete(session.id()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -244,7 +244,7 @@ pub(crate) async fn cancel(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let cancel: Cancel = body::read(&headers, body, MESSAGE_CAP, Need::Optional).await?.parse()?;
     let queue = if cancel.keep_queue { Queue::Keep } else { Queue::Remove };
     let cancelled = gateway.sessions.cancel(&session, queue, caller.name).await?;

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionView};
-use crate::domain::{Principal, SessionId};
+use crate::domain::{Principal, Scope, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
@@ -32,7 +32,7 @@ pub(crate) async fn answer_question(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let given: Answers = body::read(&headers, body, DECISION_CAP, Need::Required).await?.parse()?;
     let answers = match (given.answers, given.declined) {
         (Some(answers), false) => Some(answers),
@@ -60,7 +60,7 @@ pub(crate) async fn answer_client_call(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session(&caller, &id).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let given: Content = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
     let missing = || ApiError::not_found("there is no such call");
     let item = find(&gateway, session.id(), &tool_call_id).await?.ok_or_else(missing)?;

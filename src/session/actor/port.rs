@@ -5,12 +5,14 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
+use crate::domain::{Artifact, ArtifactId};
 
 /// What a turn asks.
 #[derive(Debug)]
 pub(super) enum PortCall {
     BeginStep { further: Further, reply: oneshot::Sender<Option<StepInput>> },
     Decide { proposals: Vec<Proposal>, reply: oneshot::Sender<Vec<Verdict>> },
+    Spill { artifact: Artifact, reply: oneshot::Sender<ArtifactId> },
     Durable { reply: oneshot::Sender<()> },
 }
 
@@ -39,6 +41,10 @@ impl TurnPort for Port {
 
     fn decide(&self, proposals: Vec<Proposal>) -> BoxFuture<'_, Vec<Verdict>> {
         self.ask(move |reply| PortCall::Decide { proposals, reply }).boxed()
+    }
+
+    fn spill(&self, artifact: Artifact) -> BoxFuture<'_, ArtifactId> {
+        self.ask(move |reply| PortCall::Spill { artifact, reply }).boxed()
     }
 
     fn durable(&self) -> BoxFuture<'_, ()> {

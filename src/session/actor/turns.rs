@@ -12,8 +12,10 @@ use crate::agent::port::{Further, Proposal, Verdict};
 use crate::agent::{Begin, Blob, End, Output, StepInput, Turn};
 use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
+use crate::domain::event::tool::{Tool, ToolEnd};
 use crate::domain::event::turn::DoneReason;
-use crate::domain::{AgentEvent, MessageId};
+use crate::domain::{AgentEvent, ArtifactId, MessageId};
+use crate::session::artifacts::Kept;
 use crate::session::command::{Cancelled, Reply};
 use crate::session::setup::Want;
 
@@ -26,6 +28,8 @@ pub(super) struct Running {
     pub(super) opening: bool,
     /// Texts that its requests name.
     blobs: Vec<Blob>,
+    /// What is to be kept of the result that comes next.
+    spilled: Option<(ArtifactId, Vec<u8>)>,
     /// Who cancelled it: told when its end is on disk, for until then a crash would let it go on.
     pub(super) cancels: Vec<(Reply<Cancelled>, Cancelled)>,
 }
@@ -93,13 +97,14 @@ impl Actor {
             idle: self.ledger.state.idle(settings.clock.now()),
             cancel: cancel.clone(),
             port: Arc::new(Port(sender)),
+            artifacts: Arc::new(Kept { store: settings.store.clone(), session: self.entry.id.clone() }),
             tasks: self.shared.tasks.clone(),
             ids: settings.ids.clone(),
             clock: settings.clock.clone(),
         };
         self.turn = Some(Box::pin(crate::agent::run(turn)));
         self.port = Some(port);
-        self.running = Some(Running { cancel, deciding: None, opening: true, blobs, cancels: Vec::new() });
+        self.running = Some(Running { cancel, deciding: None, opening: true, blobs, spilled: None, cancels: Vec::new() });
         Ok(())
     }
 
@@ -123,6 +128,7 @@ impl Actor {
         if opens {
             self.stage_blobs(&event);
         }
+        self.stage_artifact(&event);
         let seq = self.stage(event)?;
         if opens {
             self.entry.feed.open_attempt(seq);
@@ -141,8 +147,17 @@ impl Actor {
         let Some(running) = &self.running else { return };
         for blob in running.blobs.iter().filter(named) {
             if !self.ledger.state.blobs.contains(&blob.digest) {
-                self.ledger.blob(blob.digest.clone(), &blob.text);
+                self.ledger.blob(blob.digest.clone(), blob.text.as_bytes().to_vec());
             }
+        }
+    }
+
+    /// What is kept of the result goes into the same append: no record names what is not there, and nothing is there that no record names.
+    fn stage_artifact(&mut self, event: &AgentEvent) {
+        let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return };
+        let spilled = self.running.as_mut().and_then(|r| r.spilled.take_if(|(spilled, _)| spilled == id));
+        if let Some((id, bytes)) = spilled {
+            self.ledger.blob(id.blob(), bytes);
         }
     }
 
@@ -197,6 +212,14 @@ impl Actor {
                 let _ = reply.send(input);
             }
             PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
+            PortCall::Spill { artifact, reply } => {
+                let (id, bytes) = artifact.into_blob();
+                if let Some(running) = &mut self.running {
+                    running.spilled = Some((id.clone(), bytes));
+                }
+                // a turn that was dropped meanwhile does not hear it
+                let _ = reply.send(id);
+            }
             PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
                 // a turn that was dropped meanwhile does not hear it
                 let _ = reply.send(());

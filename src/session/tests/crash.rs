@@ -57,7 +57,9 @@ async fn commit(world: &World, most: usize) -> usize {
 /// A turn whose process crashes after each of these numbers of appends. How many appends the last process made, and which bodies began.
 async fn crashing(after: &[usize]) -> (usize, Arc<Mutex<Vec<String>>>, World) {
     let ran = Arc::new(Mutex::new(Vec::new()));
-    let tool = |name, policy| TestTool { ran: ran.clone(), ..TestTool::new(name, policy) };
+    // long results, so that each crash may come between what is kept of one and its record
+    let says: BTreeMap<_, _> = [("look", 120_000), ("write", 60_000)].map(|(of, long)| (of.to_owned(), of.repeat(long / of.len()))).into();
+    let tool = |name, policy| TestTool { ran: ran.clone(), says: says.clone(), ..TestTool::new(name, policy) };
     let mut world = World::new(&script(), vec![tool("look", Policy::Allow), tool("write", Policy::Ask)]).await;
     world.store.hold_appends();
     let mut somebody = person(&world.sessions);
@@ -91,6 +93,7 @@ async fn assert_ended_once(after: &[usize]) {
     let (_, ran, world) = crashing(after).await;
     let log = world.log().await;
     assert_sound(&log);
+    world.assert_kept(&log).await;
     let kinds = world.kinds().await;
     for kind in ["message_queued", "turn_start", "done", "approval_requested"] {
         let count = kinds.iter().filter(|k| *k == kind).count();

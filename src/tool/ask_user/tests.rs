@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::domain::pending::check_answers;
 use crate::tool::Progress;
+use crate::tool::tests::NoArtifacts;
 
 fn asked(args: &Value) -> Result<Vec<Question>, String> {
     questions(&Args::from_model(&args.to_string()))
@@ -76,7 +77,7 @@ fn answers_are_rendered_so_that_none_can_pose_as_another() {
 
 #[tokio::test]
 async fn it_has_no_body() {
-    let context = ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})) };
+    let context = ToolContext { cancel: CancellationToken::new(), progress: Progress(Arc::new(|_| {})), artifacts: Arc::new(NoArtifacts) };
     let failure = AskUser.call(context, Args::from_model(r#"{"questions":[{"text":"?"}]}"#)).await.unwrap_err();
     assert!(failure.error.contains("no body"), "{failure:?}");
     assert_eq!((AskUser.kind(), AskUser.needs(), AskUser.effects()), (CallKind::Question, Needs::Questions, false));

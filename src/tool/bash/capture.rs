@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-/// Bytes kept of one stream while the command runs.
-pub(super) const KEPT: usize = 256 * 1024;
+use crate::domain::Artifact;
+
+/// Bytes kept of one stream while the command runs: both streams have room in one artifact.
+pub(super) const KEPT: usize = Artifact::MOST_BYTES / 4;
 
 #[derive(Debug)]
 pub(super) struct Capture {

@@ -12,6 +12,7 @@ use super::*;
 use crate::domain::event::input::Trust;
 use crate::test_folder::TestFolder;
 use crate::tool::Progress;
+use crate::tool::tests::NoArtifacts;
 
 /// For anything that should happen at once, on a busy machine.
 const SOON: Duration = Duration::from_secs(20);
@@ -31,7 +32,7 @@ fn context() -> (ToolContext, CancellationToken, watch::Receiver<u64>) {
     let progress = Progress(Arc::new(move |report| {
         send.send_replace(report["bytes"].as_u64().unwrap());
     }));
-    (ToolContext { cancel: cancel.clone(), progress }, cancel, bytes)
+    (ToolContext { cancel: cancel.clone(), progress, artifacts: Arc::new(NoArtifacts) }, cancel, bytes)
 }
 
 async fn run(tool: &Bash, command: &str) -> Result<ToolOutput, ToolFailure> {
@@ -162,7 +163,7 @@ async fn endless_output_is_capped_and_still_times_out() {
 async fn progress_is_seldom_and_always_increases() {
     let (send, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let progress = Progress(Arc::new(move |report| send.send(report["bytes"].as_u64().unwrap()).unwrap()));
-    let context = ToolContext { cancel: CancellationToken::new(), progress };
+    let context = ToolContext { cancel: CancellationToken::new(), progress, artifacts: Arc::new(NoArtifacts) };
     let started = Instant::now();
     bash(Duration::from_secs(1)).call(context, args("yes")).await.unwrap_err();
     let most = started.elapsed().as_millis() / 250 + 1;

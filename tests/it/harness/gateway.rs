@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use super::{Answer, Provider, Reply, View, http, ledger, list, number, poll, soon, text};
+use super::{Answer, Caller, Provider, Reply, View, http, ledger, list, number, poll, soon, text};
 
 /// What a test adds to the configuration.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct Settings<'a> {
     /// Lines of `[server]`.
-    pub(crate) server: &'static str,
+    pub(crate) server: &'a str,
     /// Lines of `[agents.default]`.
-    pub(crate) agent: &'static str,
+    pub(crate) agent: &'a str,
     /// Whole tables.
-    pub(crate) tables: &'static str,
+    pub(crate) tables: &'a str,
 }
 
-impl Settings {
+impl Settings<'_> {
     /// The shell runs without asking.
     pub(crate) const FREE_BASH: Self = Self { server: "", agent: "", tables: "[tools.bash]\npolicy = \"allow\"\n" };
 }
@@ -38,13 +38,18 @@ impl Gateway {
         Self::with(provider, Settings::default()).await
     }
 
-    pub(crate) async fn with(provider: &Provider, settings: Settings) -> Self {
+    pub(crate) async fn with(provider: &Provider, settings: Settings<'_>) -> Self {
         let Settings { server, agent, tables } = settings;
         let url = provider.url();
         let rest = format!(
             "[agents.default]\nmodel = \"mock\"\n{agent}\n[providers.openai]\nbase_url = \"{url}\"\napi_key = \"test\"\n{tables}\n"
         );
         Self::configured(server, &rest).await
+    }
+
+    /// With configured auth, for these callers.
+    pub(crate) async fn with_keys(provider: &Provider, callers: &[&Caller]) -> Self {
+        Self::with(provider, Settings { tables: &Caller::tables(callers), ..Settings::default() }).await
     }
 
     /// With nothing but a port and a folder: no provider has a key.

@@ -147,6 +147,11 @@ impl Exchange {
         }
     }
 
+    /// Whether the body came to its own end, and was not cut off.
+    pub(crate) fn ended(&self) -> bool {
+        self.framing == Framing::Ended
+    }
+
     fn take(&mut self) -> Option<Vec<u8>> {
         match self.framing {
             Framing::Ended => None,

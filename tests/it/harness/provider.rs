@@ -17,6 +17,9 @@ use super::soon;
 
 type Fallback = Box<dyn Fn(&Value) -> Reply + Send>;
 
+/// Tools that every channel has.
+pub(crate) const EVERYWHERE: [&str; 1] = ["read_artifact"];
+
 /// The model's server.
 #[derive(Debug)]
 pub(crate) struct Provider {
@@ -67,7 +70,7 @@ impl Provider {
             gates: HashMap::new(),
             requests: Vec::new(),
             bodies: Vec::new(),
-            offered: BTreeSet::new(),
+            offered: EVERYWHERE.map(str::to_owned).into(),
             toolless: false,
             wrong: Vec::new(),
         };
@@ -100,12 +103,17 @@ impl Provider {
         self.shared.state.lock().unwrap().fallback = Some(Box::new(reply));
     }
 
-    /// The tools that each request must offer; none unless this is called.
+    /// The tools that each request must offer beside [`EVERYWHERE`]; none unless this is called.
     pub(crate) fn offers(&self, tools: &[&str]) {
+        self.offers_only(&[tools, &EVERYWHERE].concat());
+    }
+
+    /// The tools that each request must offer.
+    pub(crate) fn offers_only(&self, tools: &[&str]) {
         self.shared.state.lock().unwrap().offered = tools.iter().map(|t| (*t).to_owned()).collect();
     }
 
-    /// Requests without any tools are right as well: a turn at its limit sends one.
+    /// Requests without tools, or with those of [`EVERYWHERE`] alone, are right as well: a turn at its limit, other channels.
     pub(crate) fn may_offer_none(&self) {
         self.shared.state.lock().unwrap().toolless = true;
     }
@@ -213,7 +221,7 @@ pub(crate) fn tools_of(body: &Value) -> BTreeSet<String> {
 pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = tools_of(body);
-    if tools != *offered && !(toolless && tools.is_empty()) {
+    if tools != *offered && !(toolless && tools.iter().all(|tool| EVERYWHERE.contains(&tool.as_str()))) {
         wrong.push(format!("offers {tools:?}, not {offered:?}"));
     }
     let mut owed: VecDeque<String> = VecDeque::new();

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use portico::channel::PROFILES;
-use portico::domain::Principal;
-use portico::domain::principal::Scopes;
 use portico::domain::profile::Capabilities;
 use portico::domain::toolset::{CallKind, Candidate, Needs, Policy, ToolSpec, Toolset};
+use portico::domain::{Principal, Scope};
 use serde_json::{Value, json};
 
 use crate::harness::gateway::portico;
-use crate::harness::provider::tools_of;
+use crate::harness::provider::{EVERYWHERE, tools_of};
+use crate::harness::routes::routes;
 use crate::harness::{Gateway, Provider, Reply, Settings, Sse, kind, list, of_kind, soon, text, the};
 
 fn candidate(policy: Policy, needs: Needs, effects: bool) -> Candidate {
@@ -77,7 +77,7 @@ fn named(system: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn i11_capabilities_not_names() {
-    let every = ["ask_user", "bash", "demo_booking", "demo_lookup"];
+    let every = ["ask_user", "bash", "demo_booking", "demo_lookup", "read_artifact"];
     let asking = "[channels.web]\nallow_ask_user = true\n[tools.bash]\npolicy = \"deny\"\n";
     // of each channel in turn: cli, web, api
     let table: [(&str, [&[&str]; 3]); 3] = [
@@ -98,7 +98,7 @@ async fn i11_capabilities_not_names() {
             provider.push(calls.calls());
             gateway.ask(&id, "call everything").await;
             let request = provider.requests().pop().unwrap();
-            let expected: BTreeSet<String> = expected.iter().map(|t| (*t).to_owned()).collect();
+            let expected: BTreeSet<String> = expected.iter().chain(&EVERYWHERE).map(|t| (*t).to_owned()).collect();
             assert_eq!(tools_of(&request), expected, "sent to the model: {what}");
             assert_eq!(named(text(&request, "/messages/0/content")), expected, "in its prompt: {what}");
             let records = gateway.audited(&id).await;
@@ -112,20 +112,8 @@ async fn i11_capabilities_not_names() {
     }
 }
 
-/// Every method and path of a session, read from the router itself, so that a new one is checked as well.
-fn routes() -> Vec<(String, String)> {
-    let router = include_str!("../../../src/http/router.rs");
-    let mut routes = Vec::new();
-    for line in router.lines().filter_map(|l| l.trim().strip_prefix(".route(\"/v1/sessions/{id}")) {
-        let (rest, handlers) = line.split_once('"').unwrap();
-        for method in ["get", "post", "patch", "put", "delete"] {
-            if handlers.contains(&format!("{method}(")) {
-                routes.push((method.to_uppercase(), format!("/v1/sessions/{{id}}{rest}")));
-            }
-        }
-    }
-    routes
-}
+/// An id as artifacts have it, which none has.
+const NO_ARTIFACT: &str = "art_00000000000000000000000000000000";
 
 #[tokio::test]
 async fn i12_nobody_elses() {
@@ -138,14 +126,19 @@ async fn i12_nobody_elses() {
         let mut feed = Sse::open(gateway, &format!("/v1/sessions/{id}/events"), &[]).await;
         let said = gateway.say(&id, "go").await;
         let asked = feed.event("approval_requested").await;
-        (id, [text(&said, "/message_id"), text(&asked, "/approval_id"), "qst_1", text(&asked, "/tool_call_id")].map(str::to_owned))
+        (
+            id,
+            [text(&said, "/message_id"), text(&asked, "/approval_id"), "qst_1", text(&asked, "/tool_call_id"), NO_ARTIFACT]
+                .map(str::to_owned),
+        )
     };
     let (gone, of_gone) = waiting(&gateway).await;
     let (living, of_living) = waiting(&gateway).await;
     assert_eq!(gateway.delete(&format!("/v1/sessions/{gone}")).await.status, 204);
     let before = gateway.records(&living).await;
-    let names = ["message_id", "approval_id", "question_id", "tool_call_id"];
-    let routes = routes();
+    let names = ["message_id", "approval_id", "question_id", "tool_call_id", "artifact_id"];
+    let mut routes = routes();
+    routes.retain(|(_, path)| path.contains("/{id}"));
     assert!(routes.len() >= 14, "{routes:?}");
     for restarted in [false, true] {
         for (method, route) in &routes {
@@ -197,18 +190,17 @@ async fn i12_nobody_elses() {
 
 #[test]
 fn i12_a_principal_sees_its_own_and_an_administrator_its_tenant() {
-    let who = |admin, tenant: &str, name: &str| Principal {
-        name: name.into(),
-        tenant: tenant.into(),
-        scopes: Scopes { admin, cli: true, approve: true, approve_effects: true },
+    let who = |admin, tenant: &str, name: &str| {
+        let scopes = Scope::ALL.into_iter().filter(|scope| admin || *scope != Scope::Admin);
+        Principal::key(name, tenant, scopes.collect())
     };
     for (principal, tenant, owner, sees) in [
-        (who(false, "a", "ann"), "a", "ann", true),
-        (who(false, "a", "ann"), "a", "bob", false),
-        (who(false, "a", "ann"), "b", "ann", false),
+        (who(false, "a", "ann"), "a", "key:ann", true),
+        (who(false, "a", "ann"), "a", "key:bob", false),
+        (who(false, "a", "ann"), "b", "key:ann", false),
         (who(false, "a", "ann"), "a", "", false),
-        (who(true, "a", "ann"), "a", "bob", true),
-        (who(true, "a", "ann"), "b", "ann", false),
+        (who(true, "a", "ann"), "a", "key:bob", true),
+        (who(true, "a", "ann"), "b", "key:ann", false),
         (who(true, "a", "ann"), "", "ann", false),
     ] {
         assert_eq!(principal.sees(tenant, owner), sees, "{principal:?} and the session of {owner:?} in {tenant:?}");

@@ -1,0 +1,35 @@
+//! What a session keeps of long results, read from its blobs.
+//!
+//! The blob of an artifact is in the append of the record that names it, so what is found here is named in the ledger, and a deleted session
+//! has none.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use crate::domain::{Artifact, ArtifactId, SessionId};
+use crate::store::{Store, StoreError};
+use crate::tool::Artifacts;
+
+/// The artifact of that session; `None` where it has none of that id.
+///
+/// # Errors
+/// When the store cannot read.
+pub async fn read(store: &dyn Store, session: &SessionId, id: &ArtifactId) -> Result<Option<Artifact>, StoreError> {
+    Ok(store.blob(session, &id.blob()).await?.and_then(Artifact::from_blob))
+}
+
+/// One session's, as its tools reach them.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) session: SessionId,
+}
+
+impl Artifacts for Kept {
+    fn artifact(&self, id: &ArtifactId) -> BoxFuture<'static, Result<Option<Artifact>, String>> {
+        let (Self { store, session }, id) = (self.clone(), id.clone());
+        async move { read(store.as_ref(), &session, &id).await.map_err(|error| error.to_string()) }.boxed()
+    }
+}
