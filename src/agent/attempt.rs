@@ -78,6 +78,8 @@ impl Agent {
                     match response.next().await {
                         Received::Batch(batch) => {
                             for delta in batch.into_iter().filter_map(|event| partial.take(event)) {
+                                // an answer that is there already must let others run
+                                consume_budget().await;
                                 yield Output::Live(LiveEvent::Delta(delta));
                             }
                             match partial.whole() {
@@ -194,8 +196,6 @@ struct Response {
 
 impl Response {
     async fn next(&mut self) -> Received {
-        // a provider that always has more must let others run
-        consume_budget().await;
         tokio::select! { biased;
             () = &mut self.cancelled => Received::Stopped(Stop::Cancel),
             batch = self.batches.next() => match batch {
