@@ -53,8 +53,8 @@ pub(super) fn connect_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// A statement is compiled once. Without the planner's stability, one on a table with partial indexes is compiled anew for each value that is
-/// bound to it, which costs more than most of them do.
+/// A statement is compiled once. Without the planner's stability, one whose plan might depend on what is bound to it is compiled anew whenever
+/// it comes from the cache, which costs more than most of them do.
 fn keep_prepared(db: &Connection) -> rusqlite::Result<()> {
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)

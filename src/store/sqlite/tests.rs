@@ -58,11 +58,11 @@ fn a_statement_is_compiled_once_whatever_is_bound_to_it() {
     let folder = TestFolder::absent();
     let _store = open(&folder);
     let db = schema::connect_reader(&folder.path().join("portico.db")).unwrap();
-    let mut query = db.prepare("SELECT head FROM session WHERE id = ?1 AND deleted = 0").unwrap();
     for id in ["ses_1", "ses_2", "ses_3"] {
+        let mut query = db.prepare_cached(read::LOAD).unwrap();
         assert!(!query.exists([id]).unwrap());
+        assert_eq!(query.get_status(StatementStatus::RePrepare), 0);
     }
-    assert_eq!(query.get_status(StatementStatus::RePrepare), 0);
 }
 
 #[tokio::test]
