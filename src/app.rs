@@ -16,16 +16,21 @@ use crate::config::server::is_this_machine;
 use crate::domain::api_key::KeyHash;
 use crate::domain::{Clock, IdSource, Principal, Timestamp};
 use crate::http::access::{Access, ApiKey};
+use crate::http::metrics::HttpMetrics;
 use crate::http::{Gateway, Parts, router};
+use crate::meter::Meter;
+use crate::session::metrics::SessionMetrics;
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
 
 mod agents;
 pub mod key_file;
+pub mod metrics;
 
 use agents::Agents;
 use key_file::KeyFile;
+use metrics::Metrics;
 
 /// How a person gets in: the page, and the key for it.
 #[derive(Debug)]
@@ -46,6 +51,7 @@ pub struct App {
     /// Ends readers' streams, and tells everybody that the process stops.
     pub draining: CancellationToken,
     store: Arc<SqliteStore>,
+    pub metrics: Metrics,
     /// For the start lines: how to get in, and what answers.
     pub welcome: Welcome,
     pub model: String,
@@ -57,16 +63,19 @@ impl App {
     /// # Errors
     /// When the store is in use or cannot be opened, or the configuration names what does not exist.
     pub fn new(config: &Config, port: u16) -> anyhow::Result<Self> {
-        let store = Arc::new(SqliteStore::open(&config.store.path).context("the store does not open")?);
+        let metrics = Metrics::new()?;
+        let meter = metrics.meter();
+        let store = Arc::new(SqliteStore::open(&config.store.path, meter).context("the store does not open")?);
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
-        let agents = Arc::new(Agents::new(config)?);
+        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock), meter)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
+            metrics: SessionMetrics::new(meter, agents.every_tool().into_iter().map(|tool| tool.spec.name.to_owned())),
             passivate: Duration::from_secs(config.sessions.passivate_s),
             expire: Duration::from_secs(config.approvals.expire_s),
             drain: Duration::from_millis(config.server.drain_ms),
@@ -78,8 +87,10 @@ impl App {
             tools: agents.every_tool(),
             agents: agents.names(),
             draining: draining.clone(),
+            metrics: HttpMetrics::new(meter),
+            exposition: Arc::new(metrics.exposition(store.clone())),
         });
-        Ok(Self { router: router::router(gateway), sessions, draining, store, welcome, model: agents.default_model() })
+        Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, welcome, model: agents.default_model() })
     }
 
     /// Checks all that can be checked without opening the store.
@@ -87,7 +98,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config).map(drop)
+        Agents::new(config, Arc::new(SystemClock), &Meter::none()).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.

@@ -21,6 +21,7 @@ pub mod error;
 mod file;
 pub mod log;
 mod merge;
+pub mod net;
 pub mod providers;
 pub mod server;
 pub mod sessions;
@@ -65,6 +66,8 @@ pub struct Config {
     pub providers: providers::Providers,
     /// Policies and limits of tools.
     pub tools: tools::Tools,
+    /// Where requests may go whose address others name.
+    pub net: net::Net,
     /// Approvals and questions.
     pub approvals: approvals::Approvals,
     /// Actors of sessions.

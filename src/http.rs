@@ -3,13 +3,14 @@
 //! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
 //! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is
 //! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`sse`] (streams out),
-//! [`error`] (refusals out) and [`assets`] (the page).
+//! [`error`] (refusals out), [`metrics`] (what is measured) and [`assets`] (the page).
 
 pub mod access;
 pub mod assets;
 pub mod body;
 pub mod error;
 pub mod extract;
+pub mod metrics;
 pub mod router;
 pub mod routes;
 pub mod sse;
@@ -25,6 +26,7 @@ use crate::domain::{Principal, Scope, SessionId, View};
 use crate::session::{Lease, Sessions};
 use access::Access;
 use error::ApiError;
+use metrics::{Exposition, HttpMetrics};
 
 /// What handlers share. A clone costs a counter.
 #[derive(Clone, Debug)]
@@ -39,6 +41,8 @@ pub struct Parts {
     pub agents: Vec<String>,
     /// Fires when the process stops taking input: streams end by it.
     pub draining: CancellationToken,
+    pub metrics: HttpMetrics,
+    pub exposition: Arc<dyn Exposition>,
 }
 
 impl fmt::Debug for Parts {
@@ -88,10 +92,10 @@ impl Gateway {
         self.tools.iter().find(|t| t.spec.name == tool).is_none_or(|t| t.effects)
     }
 
-    /// Whether the caller may decide on a tool's calls, in that session.
-    fn may_decide(&self, caller: &Principal, session: &Lease) -> Result<Arc<dyn Fn(&str) -> bool + Send + Sync>, ApiError> {
-        let (gateway, caller, owner) = (self.clone(), caller.clone(), session.overview()?.owner.clone());
-        Ok(Arc::new(move |tool| caller.may_decide(&owner, gateway.has_effects(tool))))
+    /// Whether the caller may decide on a tool's calls, in a session of that owner.
+    fn may_decide(&self, caller: &Principal, owner: &str) -> Arc<dyn Fn(&str) -> bool + Send + Sync> {
+        let (gateway, caller, owner) = (self.clone(), caller.clone(), owner.to_owned());
+        Arc::new(move |tool| caller.may_decide(&owner, gateway.has_effects(tool)))
     }
 }
 

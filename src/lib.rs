@@ -14,6 +14,7 @@
 //! 8. [`app`], [`server`], [`cli`]: the composition root, the listener, the command line. [`config`] and [`telemetry`] are used here only.
 //!
 //! [`client`] is the terminal client; it stands on the HTTP API and sees only [`domain`].
+//! [`meter`] stands above all: how each layer measures what it does.
 //! `docs/ARCHITECTURE.md` has the path of a message and the invariants.
 
 pub mod agent;
@@ -24,6 +25,7 @@ pub mod client;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub mod meter;
 pub mod prompt;
 pub mod provider;
 pub mod server;

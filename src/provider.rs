@@ -12,10 +12,15 @@ use futures_util::stream::BoxStream;
 use crate::domain::event::model::Parameters;
 use crate::domain::{Block, Finish, SurfaceMessage, ToolCallId, Usage};
 
+pub mod anthropic;
+mod call_ids;
 pub mod demo;
 pub mod http;
+pub mod metered;
+mod offered;
 pub mod openai_chat;
 pub mod table;
+mod text;
 
 /// One request, as every wire can say it.
 #[derive(Clone, Debug)]
@@ -93,3 +98,6 @@ pub enum ErrorClass {
     /// Auth, billing, bad requests: asking again gives the same.
     Final,
 }
+
+#[cfg(test)]
+mod tests;

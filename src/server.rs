@@ -32,6 +32,8 @@ const LAST_BYTES: Duration = Duration::from_secs(2);
 const BACKLOG: u32 = 4_096;
 /// How long an address may outlive its process in a child that has not become its own program yet.
 const HANDED_ON: Duration = Duration::from_secs(1);
+/// How often what histograms were given is counted into their buckets: nobody may ever ask for the metrics.
+const UPKEEP: Duration = Duration::from_secs(5);
 /// A pause after a failed accept, so that a full file table does not burn a core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -43,9 +45,11 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     app.sessions.start();
     let (graceful, connections) = (GracefulShutdown::new(), TaskTracker::new());
     let mut shutdown = std::pin::pin!(shutdown);
+    let mut upkeep = tokio::time::interval(UPKEEP);
     loop {
         tokio::select! { biased;
             () = &mut shutdown => break,
+            _ = upkeep.tick() => app.metrics.upkeep(),
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => serve(stream, peer, app.router.clone(), &graceful, &connections),
                 Err(error) => {

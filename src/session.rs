@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`setup`] (what a session is given), [`ledger`] (staging and commits), [`artifacts`] (long results), [`record`] and [`live`] (what is shown),
 //! [`feed`] and [`reader`] (how readers see it), [`command`] (what callers ask), [`actor`] (the one loop), [`repair`] (after a restart),
-//! [`registry`] (which sessions are awake), [`follow`] (one message's fate).
+//! [`registry`] (which sessions are awake), [`follow`] (one message's fate), [`metrics`] (what is counted).
 
 pub mod actor;
 pub mod artifacts;
@@ -15,6 +15,7 @@ pub mod feed;
 pub mod follow;
 pub mod ledger;
 pub mod live;
+pub mod metrics;
 pub mod reader;
 pub mod record;
 pub mod registry;

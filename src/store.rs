@@ -15,6 +15,7 @@ use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
 
 #[cfg(test)]
 pub mod memory;
+pub mod metrics;
 pub mod sqlite;
 #[cfg(test)]
 mod tests;
@@ -157,6 +158,23 @@ pub struct ApprovalFilter {
     pub limit: usize,
 }
 
+/// How many waits are open, in all sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    pub approvals: u64,
+    pub questions: u64,
+    pub client_calls: u64,
+}
+
+/// What keeps an engine from its work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// A stable word.
+    pub code: &'static str,
+    /// For the operator: what is wrong and what to do.
+    pub detail: String,
+}
+
 /// Why the store could not do it. The session's actor is dropped and reads the disk again.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the store failed: {0}")]
@@ -211,6 +229,13 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Sessions that were marked and not erased: a crash came between. Children go with their parent and are not among them.
     fn marked(&self) -> StoreFuture<Vec<SessionId>>;
+
+    /// How many waits are open, also in sessions that are not awake.
+    fn pending(&self) -> StoreFuture<Pending>;
+
+    /// What keeps it from reading or writing now, if anything. It is read, and written only where the last commit failed. Takes as long as
+    /// the disk does: ask with a deadline.
+    fn trouble(&self) -> BoxFuture<'static, Option<Trouble>>;
 
     /// A secret of this store, made when it was: the key of ids that derive from what the caller sent.
     fn secret(&self) -> [u8; 32];

@@ -18,10 +18,12 @@ use crate::domain::{Args, Artifact, ArtifactId};
 pub mod ask_user;
 pub mod bash;
 pub mod demo;
+pub mod net_guard;
 pub mod read_artifact;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod toolbox;
+pub mod web_fetch;
 
 pub use toolbox::Toolbox;
 

@@ -183,16 +183,17 @@ impl Agent {
     }
 
     fn after_answer(&mut self, finish: Finish, calls: bool) -> After {
-        self.cut = matches!(finish, Finish::MaxTokens | Finish::ContentFilter | Finish::Cancelled);
+        self.cut = matches!(finish, Finish::MaxTokens | Finish::ContentFilter | Finish::Refusal | Finish::Cancelled);
         self.said.truncated |= finish == Finish::MaxTokens;
         let said = self.said.text.clone();
         match finish {
             Finish::MaxTokens if calls => After::Over(End::new(DoneReason::MaxTokens, said)),
-            Finish::ContentFilter => After::Over(End::new(DoneReason::Blocked, said)),
+            // a provider that refuses may have done so in the middle of the answer
+            Finish::ContentFilter | Finish::Refusal => After::Over(End::new(DoneReason::Blocked, said)),
             // a cancel that was stored before its turn ended
             Finish::Cancelled => After::Over(End { answer: said, ..self.aborted() }),
-            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal if calls => After::GoesOn,
-            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens | Finish::Refusal => After::Answered,
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens if calls => After::GoesOn,
+            Finish::Stop | Finish::ToolCalls | Finish::MaxTokens => After::Answered,
         }
     }
 

@@ -10,18 +10,23 @@ use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::channel;
 use crate::config::Config;
 use crate::config::agents::Agent;
-use crate::domain::ChannelProfile;
+use crate::config::providers;
 use crate::domain::event::model::Parameters;
 use crate::domain::toolset::{Candidate, Toolset};
+use crate::domain::{ChannelProfile, Clock};
+use crate::meter::Meter;
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
-use crate::provider::table::{Row, Setting, Table};
+use crate::provider::metered::Metered;
+use crate::provider::table::{Row, Setting, Table, Wire};
 use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
+use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::{Tool, Toolbox};
 
 /// Requests of one step.
@@ -80,15 +85,18 @@ impl Kit {
 }
 
 impl Agents {
-    pub(super) fn new(config: &Config) -> anyhow::Result<Self> {
+    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>, meter: &Meter) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
-            let setting = Setting { base_url: provider.base_url.clone(), model_prefix: provider.model_prefix.clone(), window: None };
+            let wire = provider.wire.map(wire);
+            let (base_url, model_prefix) = (provider.base_url.clone(), provider.model_prefix.clone());
+            let setting = Setting { base_url, wire, model_prefix, window: None };
             table.configure(id, setting).map_err(|why| config.problem(&format!("providers.{id}"), why))?;
         }
-        let own_url = config.providers.get("openai").is_some_and(|p| p.base_url.is_some());
-        if let Some(url) = config.variables.openai_base_url.clone().filter(|_| !own_url) {
-            table.configure("openai", Setting { base_url: Some(url), ..Setting::default() })?;
+        let usual: Vec<_> = table.rows().iter().filter_map(|row| Some((row.id.to_string(), usual_url(config, row)?))).collect();
+        for (id, url) in usual.into_iter().filter(|(id, _)| !has_url(config, id)) {
+            let setting = Setting { base_url: Some(url), ..Setting::default() };
+            table.configure(&id, setting).with_context(|| format!("the usual variable of the provider {id}"))?;
         }
         let key = |id: &str, variable: Option<&str>| {
             let configured = config.providers.get(id).and_then(|p| p.api_key.clone());
@@ -96,16 +104,18 @@ impl Agents {
         };
         let http = client(CONNECT_TIMEOUT, READ_TIMEOUT).context("the HTTP client of the providers")?;
         let rows = table.rows().iter();
-        let providers = rows.map(|row| (row.id.to_string(), row.provider(key(&row.id, row.key_var.as_deref()), http.clone()))).collect();
+        let metered = |provider| Arc::new(Metered::new(provider, meter.clone())) as Arc<dyn Provider>;
+        let provider = |row: &Row| metered(row.provider(key(&row.id, row.key_var.as_deref()), http.clone()));
+        let providers = rows.map(|row| (row.id.to_string(), provider(row))).collect();
         let auto = table.auto(|row| key(&row.id, row.key_var.as_deref()).is_some()).to_owned();
         let named = config.agents.named.iter().map(|(name, agent)| (name.clone(), agent.clone()));
         let agents = named.chain([("default".to_owned(), config.agents.default.clone())]).collect();
         let usable = |row: &Row| {
-            let own = config.providers.get(&*row.id).is_some_and(|p| p.base_url.is_some());
-            let own = own || (row.id == "openai" && config.variables.openai_base_url.is_some());
+            let own = has_url(config, &row.id) || usual_url(config, row).is_some();
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let fetch = web_fetch(config, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
             table,
@@ -113,8 +123,8 @@ impl Agents {
             profiles: profiles(config),
             agents,
             auto,
-            toolbox: Arc::new(toolbox(config, vec![])),
-            demo_toolbox: Arc::new(toolbox(config, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
+            toolbox: Arc::new(toolbox(config, &fetch, vec![])),
+            demo_toolbox: Arc::new(toolbox(config, &fetch, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
             kits: Mutex::default(),
         };
@@ -159,7 +169,8 @@ impl Agents {
         let (row, model) = self.row(agent, chosen).map_err(|why| End::error("model_not_found", why))?;
         let missing = || End::error("model_not_found", format!("the provider {:?} is not there", row.id));
         let provider = self.providers.get(&*row.id).ok_or_else(missing)?.clone();
-        Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters::default() })
+        let reasoning_effort = agent.reasoning_effort.map(|effort| effort.as_str().to_owned());
+        Ok(ModelChoice { provider, model: model.to_owned(), parameters: Parameters { max_output_tokens: None, reasoning_effort } })
     }
 
     /// The prompt and the tools of a turn. Most turns of a day have the same, and are given the same.
@@ -182,6 +193,23 @@ impl Agents {
     }
 }
 
+fn wire(configured: providers::Wire) -> Wire {
+    match configured {
+        providers::Wire::OpenaiChat => Wire::OpenAiChat,
+        providers::Wire::Anthropic => Wire::Anthropic,
+    }
+}
+
+/// The operator said where this provider is.
+fn has_url(config: &Config, id: &str) -> bool {
+    config.providers.get(id).is_some_and(|provider| provider.base_url.is_some())
+}
+
+/// Where the provider's usual variable says that it is.
+fn usual_url(config: &Config, row: &Row) -> Option<String> {
+    row.url_var.as_deref().and_then(|name| config.variables.base_url(name)).map(str::to_owned)
+}
+
 fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     let adjusted = |profile: &ChannelProfile| match profile.label {
         "web" if config.channels.web.allow_ask_user => channel::web::with_questions(),
@@ -190,7 +218,15 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
-fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+fn web_fetch(config: &Config, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+    let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0));
+    let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+}
+
+fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let usual = BashConfig::default();
     let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
@@ -199,7 +235,7 @@ fn toolbox(config: &Config, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact)];
+    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it

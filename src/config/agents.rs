@@ -31,6 +31,9 @@ pub struct Agent {
     /// The model's name, its provider's prefix included; `auto` is the first provider that has a key, else `demo`.
     #[schemars(length(min = 1))]
     pub model: String,
+    /// How much the model thinks before it speaks; `None` leaves that to it.
+    #[schemars(with = "Effort")]
+    pub reasoning_effort: Option<Effort>,
     /// Steps of a turn before its last, tool-less answer; `None` is the channel's own number.
     #[schemars(range(min = 1, max = 1_000))]
     pub max_steps: Option<u32>,
@@ -42,4 +45,32 @@ pub struct Agent {
     /// How long a turn may take, in seconds.
     #[schemars(range(min = 1, max = 604_800))]
     pub turn_deadline_s: u64,
+}
+
+/// How much a model thinks. Its wire says it as its provider takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+    Xhigh,
+    Max,
+}
+
+impl Effort {
+    /// The word that providers have for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
 }

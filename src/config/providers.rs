@@ -14,7 +14,7 @@ pub type Providers = BTreeMap<String, Provider>;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Provider {
-    /// Where its API is, `/v1` included where its wire has it; http or https.
+    /// Where its API is, as the provider's own SDKs have it: with `/v1` for OpenAI's wire, without for Anthropic's; http or https.
     #[schemars(length(min = 1))]
     pub base_url: Option<String>,
     /// The key to call it with. After loading this is the key, however it was given.
@@ -37,4 +37,5 @@ pub struct Provider {
 #[schemars(extend("x-otherwise" = "this build does not speak other wires"))]
 pub enum Wire {
     OpenaiChat,
+    Anthropic,
 }

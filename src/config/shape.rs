@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use super::net::Network;
+
 /// What may stand at a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
@@ -24,6 +26,7 @@ pub(super) enum Shape {
         words: Vec<String>,
         otherwise: Option<String>,
     },
+    Network,
     Integer {
         min: i64,
         max: i64,
@@ -67,6 +70,7 @@ impl Shape {
                 (None, Some(each @ Value::Object(_))) => Self::Named(Box::new(Self::read(each))),
                 (None, _) => Self::Opaque,
             },
+            Some("string") if schema.get("format").and_then(Value::as_str) == Some("network") => Self::Network,
             Some("string") => Self::Text { min_chars: schema.get("minLength").and_then(Value::as_u64).unwrap_or(0) },
             Some("integer") => Self::Integer { min: bound("minimum").unwrap_or(i64::MIN), max: bound("maximum").unwrap_or(i64::MAX) },
             Some("boolean") => Self::Switch,
@@ -93,9 +97,13 @@ impl Shape {
             Self::Named(each) if is_name(name) => Ok(each),
             Self::Named(_) => Err(format!("{whole}: a name has 1 to 64 lower-case letters, digits, \"-\" and \"_\"")),
             Self::Opaque => Ok(self),
-            Self::Text { .. } | Self::Word { .. } | Self::Integer { .. } | Self::Switch | Self::List(_) | Self::Rows { .. } => {
-                Err(format!("unknown key {whole}"))
-            }
+            Self::Text { .. }
+            | Self::Word { .. }
+            | Self::Network
+            | Self::Integer { .. }
+            | Self::Switch
+            | Self::List(_)
+            | Self::Rows { .. } => Err(format!("unknown key {whole}")),
         }
     }
 
@@ -119,6 +127,7 @@ impl Shape {
                     Err(not_among(words, text, otherwise.as_deref()))
                 }
             }
+            (Self::Network, Given::Text(text)) => Network::try_from(text.to_owned()).map(drop),
             (Self::Integer { min, max }, Given::Integer(n)) => {
                 if (*min..=*max).contains(&n) {
                     Ok(())
@@ -134,7 +143,7 @@ impl Shape {
     fn noun(&self) -> &'static str {
         match self {
             Self::Table(_) | Self::Named(_) => "a table",
-            Self::Text { .. } | Self::Word { .. } => "a string",
+            Self::Text { .. } | Self::Word { .. } | Self::Network => "a string",
             Self::Integer { .. } => "an integer",
             Self::Switch => "true or false",
             Self::List(_) => "a list",

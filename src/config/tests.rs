@@ -32,12 +32,29 @@ fn the_defaults_are_the_compiled_in_file() {
     let c = loaded("", &[]);
     assert_eq!((c.server.bind.to_string().as_str(), c.server.drain_ms), ("127.0.0.1:8080", 10_000));
     assert_eq!((c.store.kind, c.store.path.as_path()), (store::StoreKind::Sqlite, Path::new("data")));
-    let default = agents::Agent { model: "auto".into(), max_steps: None, max_queue: 64, instructions: None, turn_deadline_s: 600 };
+    let default = agents::Agent {
+        model: "auto".into(),
+        reasoning_effort: None,
+        max_steps: None,
+        max_queue: 64,
+        instructions: None,
+        turn_deadline_s: 600,
+    };
     assert_eq!((&c.agents.default, c.agents.named.len()), (&default, 0));
     assert!(c.providers.is_empty());
     assert_eq!((c.tools.abort_grace_ms, c.tools.policy("bash"), c.tools.policy("demo_lookup")), (2_000, Some(Policy::Ask), None));
     assert_eq!((c.approvals.expire_s, c.sessions.passivate_s, c.channels.web.allow_ask_user), (3_600, 600, false));
     assert_eq!((c.log.format, c.log.level.as_str()), (Format::Text, "info"));
+    assert_eq!((c.net.allow_private.len(), c.tools.web_fetch.max_bytes), (0, None));
+}
+
+#[test]
+fn a_list_in_a_variable_is_split_at_commas_and_replaces_the_files() {
+    let networks =
+        |text: &str, env: &[(&str, &str)]| loaded(text, env).net.allow_private.iter().map(|n| n.0.to_string()).collect::<Vec<_>>();
+    let file = "[net]\nallow_private = [\"10.1.0.0/16\"]\n";
+    assert_eq!(networks(file, &[]), ["10.1.0.0/16"]);
+    assert_eq!(networks(file, &[("PORTICO__NET__ALLOW_PRIVATE", "127.0.0.1/32, fd00::/8")]), ["127.0.0.1/32", "fd00::/8"]);
 }
 
 #[test]
@@ -127,8 +144,8 @@ fn the_usual_variables_are_read() {
     );
     assert_eq!(c.variables.key("OPENAI_API_KEY").unwrap().expose_secret(), "sk-usual");
     assert!(c.variables.key("XAI_API_KEY").is_none() && c.variables.key("SOME_API_KEY").is_none());
-    assert_eq!(c.variables.openai_base_url.as_deref(), Some("http://localhost:1/v1"));
-    assert_eq!(loaded("", &[("OPENAI_BASE_URL", " ")]).variables.openai_base_url, None);
+    assert_eq!(c.variables.base_url("OPENAI_BASE_URL"), Some("http://localhost:1/v1"));
+    assert_eq!(loaded("", &[("OPENAI_BASE_URL", " ")]).variables.base_url("OPENAI_BASE_URL"), None);
     for name in variables::KEYS {
         assert_eq!(loaded("", &[(name, "k")]).variables.key(name).unwrap().expose_secret(), "k");
     }

@@ -27,6 +27,9 @@ pub struct Tools {
     /// Reading on in long results.
     #[serde(default)]
     pub read_artifact: ToolRules,
+    /// Pages of the web.
+    #[serde(default)]
+    pub web_fetch: FetchRules,
     /// The demo's offline look-up.
     #[serde(default)]
     pub demo_lookup: ToolRules,
@@ -42,6 +45,7 @@ impl Tools {
             "bash" => self.bash.policy,
             "ask_user" => self.ask_user.policy,
             "read_artifact" => self.read_artifact.policy,
+            "web_fetch" => self.web_fetch.policy,
             "demo_lookup" => self.demo_lookup.policy,
             "demo_booking" => self.demo_booking.policy,
             _ => None,
@@ -53,6 +57,7 @@ impl Tools {
         let seconds = match tool {
             "bash" => self.bash.timeout_s,
             "read_artifact" => self.read_artifact.timeout_s,
+            "web_fetch" => self.web_fetch.timeout_s,
             "demo_lookup" => self.demo_lookup.timeout_s,
             "demo_booking" => self.demo_booking.timeout_s,
             _ => None,
@@ -86,6 +91,21 @@ pub struct BashRules {
     /// The folder in which commands start; `None` is the gateway's own.
     #[schemars(with = "String", length(min = 1))]
     pub cwd: Option<PathBuf>,
+}
+
+/// What can be said about `web_fetch`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FetchRules {
+    /// Whether it may run; `None` is the tool's or the channel's own default.
+    #[schemars(with = "PolicyWord")]
+    pub policy: Option<Policy>,
+    /// How long one fetch may take, redirects and reading included, in seconds; `None` is the tool's own limit.
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_s: Option<u64>,
+    /// The most bytes of a page that are read; `None` is the tool's own limit.
+    #[schemars(range(min = 1_024, max = 33_554_432))]
+    pub max_bytes: Option<u64>,
 }
 
 /// What can be said about a tool that is a question: it has no body that could take too long.

@@ -10,23 +10,35 @@ use super::check;
 use super::error::{Place, Problem};
 
 /// The names that are read, for keys.
-pub const KEYS: [&str; 6] =
-    ["OPENAI_API_KEY", "XAI_API_KEY", "MOONSHOT_API_KEY", "DEEPSEEK_API_KEY", "OPENROUTER_API_KEY", "OLLAMA_CLOUD_API_KEY"];
+pub const KEYS: [&str; 7] = [
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "XAI_API_KEY",
+    "MOONSHOT_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "OPENROUTER_API_KEY",
+    "OLLAMA_CLOUD_API_KEY",
+];
 
-const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// The names that are read, for base URLs.
+pub const BASE_URLS: [&str; 2] = ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"];
 
 /// The usual variables that are set and not empty.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     keys: BTreeMap<&'static str, SecretString>,
-    /// `OPENAI_BASE_URL`
-    pub openai_base_url: Option<String>,
+    base_urls: BTreeMap<&'static str, String>,
 }
 
 impl Variables {
     /// The key in the variable of this name, one of [`KEYS`].
     pub fn key(&self, name: &str) -> Option<&SecretString> {
         self.keys.get(name)
+    }
+
+    /// The URL in the variable of this name, one of [`BASE_URLS`].
+    pub fn base_url(&self, name: &str) -> Option<&str> {
+        self.base_urls.get(name).map(String::as_str)
     }
 
     pub(super) fn read(env: &[(String, String)]) -> Result<Self, Problem> {
@@ -38,9 +50,9 @@ impl Variables {
             }
             if let Some(key) = KEYS.into_iter().find(|k| k == name) {
                 read.keys.insert(key, SecretString::from(value));
-            } else if name == OPENAI_BASE_URL {
+            } else if let Some(url) = BASE_URLS.into_iter().find(|u| u == name) {
                 check::url(value).map_err(|why| Place::Variable(name.clone()).problem(why))?;
-                read.openai_base_url = Some(value.to_owned());
+                read.base_urls.insert(url, value.to_owned());
             }
         }
         Ok(read)

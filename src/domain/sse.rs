@@ -119,6 +119,10 @@ impl Parser {
     pub fn next(&mut self) -> Option<Result<Event<'_>, TooLong>> {
         self.forget_lent();
         while let Some((from, to)) = self.take_line() {
+            // also a line that came whole: where the network cut it must not matter
+            if to - from > self.limit {
+                return Some(Err(self.fail()));
+            }
             let whole = self.line(from, to);
             if self.data.len() > self.limit {
                 return Some(Err(self.fail()));

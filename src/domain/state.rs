@@ -347,4 +347,9 @@ impl CallState {
     pub fn has_result(&self) -> bool {
         self.result.is_some()
     }
+
+    /// Something ran for it: what a person or a client gives has no body.
+    pub fn had_body(&self) -> bool {
+        self.started && self.item.as_ref().is_none_or(|item| matches!(item.kind, ItemKind::Approval(_)))
+    }
 }

@@ -15,7 +15,7 @@ use tracing::{Span, field, info_span};
 use uuid::Uuid;
 
 use super::error::{ApiError, REQUEST_ID, render};
-use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, records, sessions, waits};
+use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, metrics, records, sessions, waits};
 use super::{Gateway, access, assets};
 
 /// The gateway's whole surface.
@@ -36,6 +36,7 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/v1/sessions/{id}/questions/{question_id}", post(waits::answer_question))
         .route("/v1/sessions/{id}/client_calls/{tool_call_id}", post(waits::answer_client_call))
         .route("/v1/approvals", get(approvals::all))
+        .route("/metrics", get(metrics::show))
         .layer(from_fn_with_state(gateway.clone(), access::authenticate));
     let public = Router::new()
         .route("/healthz", get(health::alive))
@@ -52,6 +53,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))
         .layer(SetResponseHeaderLayer::if_not_present(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .layer(TraceLayer::new_for_http().make_span_with(span).on_response(()).on_failure(()))
+        .layer(from_fn_with_state(gateway.clone(), super::metrics::measure))
         .layer(from_fn(stamp))
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));

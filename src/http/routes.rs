@@ -7,6 +7,7 @@ pub mod events;
 pub mod export;
 pub mod health;
 pub mod messages;
+pub mod metrics;
 pub mod records;
 pub mod sessions;
 pub mod transcript;

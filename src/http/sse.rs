@@ -25,6 +25,7 @@ use crate::domain::live::StreamMode;
 use crate::domain::overview::RunningTool;
 use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
 use crate::domain::{Clock, Cursor, MessageId, Seq, SessionId, View};
+use crate::meter::Share;
 use crate::session::feed::{Closing, LiveHello};
 use crate::session::reader::Pulled;
 use crate::session::{Feed, FeedItem, Lease, Reader};
@@ -156,11 +157,12 @@ pub(super) enum Next<T> {
     Ended(Bytes),
 }
 
-/// The clock of one stream: heartbeats, and the end when the process drains.
+/// The clock of one stream: heartbeats, and the end when the process drains. While it lives its stream counts as a reader.
 pub(super) struct Beat {
     interval: tokio::time::Interval,
     draining: Pin<Box<WaitForCancellationFutureOwned>>,
     clock: std::sync::Arc<dyn Clock>,
+    _reader: Share,
 }
 
 impl Beat {
@@ -169,6 +171,7 @@ impl Beat {
             interval: interval_at(Instant::now() + HEARTBEAT, HEARTBEAT),
             draining: Box::pin(gateway.draining.clone().cancelled_owned()),
             clock: gateway.sessions.settings().clock.clone(),
+            _reader: Share::one(&gateway.metrics.readers),
         }
     }
 

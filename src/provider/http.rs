@@ -1,7 +1,7 @@
 //! HTTP to providers: one client for all of them, and what its failures mean.
 //!
-//! It retries nothing and follows no redirect. [`classify`] says what an error answer means, [`retry_after`] when to come back. No message
-//! that leaves this folder holds a key: see [`redact`].
+//! It retries nothing and follows no redirect. [`stream`] and [`decode`] read a response for every wire, [`classify`] says what an error answer means,
+//! [`retry_after`] when to come back. No message that leaves this folder holds a key: see [`redact`].
 
 use std::error::Error;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,9 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{ErrorClass, ModelError};
 
 pub mod classify;
+pub mod decode;
 pub mod retry_after;
+pub mod stream;
 
 /// How long a connection may take to open.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

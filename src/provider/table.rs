@@ -1,7 +1,8 @@
 //! The one table of providers: where a model's name leads, and what differs there.
 //!
-//! A row is data. What a server does otherwise than OpenAI stands in [`Quirks`], never in an `if` over a name. [`builtin`] holds the rows
-//! that are compiled in; the configuration changes their base URL and adds rows. Only wires that are built have rows.
+//! A row is data. What a server does otherwise than OpenAI stands in [`Quirks`], and what models of the Anthropic wire take in [`claude`],
+//! never in an `if` over a name. [`builtin`] holds the rows that are compiled in; the configuration changes their base URL and adds rows.
+//! Only wires that are built have rows.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,10 +10,12 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use super::Provider;
+use super::anthropic::{Anthropic, AnthropicConfig};
 use super::demo::Demo;
 use super::openai_chat::{OpenAiChat, OpenAiChatConfig};
 
 mod builtin;
+pub mod claude;
 
 type Text = Cow<'static, str>;
 
@@ -28,6 +31,8 @@ pub struct Row {
     pub models: Models,
     /// The variable that holds the key by the provider's own custom; `None` where it needs no key.
     pub key_var: Option<Text>,
+    /// The variable that holds another base URL by that custom; `None` where there is no such custom.
+    pub url_var: Option<Text>,
     /// Without a slash at its end; empty for `demo`.
     pub base_url: Text,
     pub wire: Wire,
@@ -57,6 +62,7 @@ pub enum Models {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     OpenAiChat,
+    Anthropic,
     Demo,
 }
 
@@ -85,6 +91,7 @@ impl Quirks {
 pub struct Setting {
     /// An http or https URL: the configuration has judged it.
     pub base_url: Option<String>,
+    pub wire: Option<Wire>,
     pub model_prefix: Option<String>,
     /// Tokens.
     pub window: Option<u64>,
@@ -97,6 +104,8 @@ pub enum SettingError {
     Missing { id: String, key: &'static str },
     #[error("providers.{id}: the built-in demo has no settings")]
     Fixed { id: String },
+    #[error("base_url ends in /v1, which the wire \"anthropic\" adds by itself: leave it out")]
+    Versioned,
 }
 
 /// All rows, in the order in which they are asked.
@@ -124,10 +133,16 @@ impl Table {
     pub fn configure(&mut self, id: &str, setting: Setting) -> Result<(), SettingError> {
         let base_url = setting.base_url.map(|url| Text::from(url.trim_end_matches('/').to_owned()));
         let missing = |key| SettingError::Missing { id: id.into(), key };
-        if let Some(row) = self.rows.iter_mut().find(|row| row.id == id) {
+        let known = self.rows.iter_mut().find(|row| row.id == id);
+        let wire = setting.wire.or(known.as_ref().map(|row| row.wire)).unwrap_or(Wire::OpenAiChat);
+        if wire == Wire::Anthropic && base_url.as_ref().is_some_and(|url| url.ends_with("/v1")) {
+            return Err(SettingError::Versioned);
+        }
+        if let Some(row) = known {
             if row.wire == Wire::Demo {
                 return Err(SettingError::Fixed { id: id.into() });
             }
+            row.wire = wire;
             row.base_url = base_url.unwrap_or_else(|| row.base_url.clone());
             row.window = setting.window.unwrap_or(row.window);
             if let Some(prefix) = setting.model_prefix {
@@ -139,8 +154,9 @@ impl Table {
             id: id.to_owned().into(),
             models: models(setting.model_prefix.filter(|p| !p.is_empty()).ok_or_else(|| missing("model_prefix"))?),
             key_var: None,
+            url_var: None,
             base_url: base_url.ok_or_else(|| missing("base_url"))?,
-            wire: Wire::OpenAiChat,
+            wire,
             default_model: None,
             fast_model: None,
             window: setting.window.unwrap_or(UNKNOWN_WINDOW),
@@ -187,6 +203,9 @@ impl Row {
                 quirks: self.quirks,
                 client,
             })),
+            Wire::Anthropic => {
+                Arc::new(Anthropic::new(AnthropicConfig { id: self.id.to_string(), base_url: self.base_url.to_string(), key, client }))
+            }
             Wire::Demo => Arc::new(Demo::new()),
         }
     }

@@ -24,6 +24,7 @@ use crate::agent::Output;
 use crate::domain::event::turn::ContinueCause;
 use crate::domain::state::FOLD_VERSION;
 use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
+use crate::meter::Share;
 use crate::store::{Appended, Position, Snapshot, StoreError};
 
 mod input;
@@ -60,6 +61,9 @@ pub(super) struct Actor {
     quit: bool,
     /// Since when there is nothing to do; `None` while there is.
     idle_since: Option<Instant>,
+    /// It is counted among those that are awake, and its inbox among what waits.
+    _awake: Share,
+    queued: Share,
     /// Keys that this actor has accepted lately.
     accepted: input::Accepted,
     /// What the newest saved snapshot covers, and the newest that was begun.
@@ -89,17 +93,19 @@ pub(super) async fn run(shared: Arc<Shared>, entry: Arc<Entry>, inboxes: Inboxes
     let generation = inboxes.generation;
     let loaded = {
         let _permit = shared.loading.acquire().await;
-        load(&shared, &entry).await
+        let began = Instant::now();
+        load(&shared, &entry).await.inspect(|_| shared.settings.metrics.activation.record(began.elapsed()))
     };
     let exit = match loaded {
         Ok(folded) => Actor::new(&shared, &entry, inboxes, folded).run().await,
         Err(error) => Exit::Failed(error),
     };
     match exit {
-        Exit::Retired => {}
+        Exit::Retired => shared.settings.metrics.passivations.increment(1),
         Exit::Told => entry.vacate(generation, false),
         Exit::Failed(error) => {
             warn!(session = %entry.id, %error, "the session's actor is dropped; the next one reads the disk");
+            shared.settings.metrics.failures.increment(1);
             entry.vacate(generation, true);
         }
     }
@@ -141,6 +147,7 @@ impl Actor {
         if let Some(overview) = Overview::of(&entry.id, &folded.state) {
             entry.feed.awake(overview);
         }
+        let metrics = &shared.settings.metrics;
         Self {
             control: inboxes.control,
             input: inboxes.input,
@@ -158,6 +165,8 @@ impl Actor {
             stopping: None,
             quit: false,
             idle_since: None,
+            _awake: Share::one(&metrics.actors),
+            queued: Share::new(&metrics.inbox, 0),
             accepted: input::Accepted::default(),
         }
     }
@@ -226,8 +235,13 @@ impl Actor {
     }
 
     fn on_durable(&mut self, appended: &Appended) -> Result<(), LedgerError> {
-        let feed = self.entry.feed.clone();
-        self.ledger.committed(appended, |durable| feed.advance(durable.records, durable.overview))?;
+        let (feed, queued) = (&self.entry.feed, &mut self.queued);
+        let metrics = &self.shared.settings.metrics;
+        self.ledger.committed(appended, |durable| {
+            queued.set(u32::try_from(durable.overview.queued).unwrap_or(u32::MAX));
+            metrics.count(durable.facts);
+            feed.advance(durable.records, durable.overview);
+        })?;
         let behind = self.ledger.state.head - self.snapshot_at.load(Ordering::Relaxed).max(self.snapshot_tried);
         if behind >= SNAPSHOT_EVERY && self.ledger.is_clean() {
             self.save_snapshot();

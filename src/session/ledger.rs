@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::metrics::Fact;
 use super::record::FeedRecord;
 use crate::domain::event::input::Input;
 use crate::domain::event::turn::Turn;
@@ -42,6 +43,7 @@ struct Staged {
     blobs: Vec<(DigestId, Vec<u8>)>,
     /// Ids of waits that opened or closed.
     items: Vec<String>,
+    facts: Vec<Fact>,
     releases: Vec<Release>,
 }
 
@@ -49,6 +51,7 @@ struct Inflight {
     answer: StoreFuture<Appended>,
     records: Vec<Arc<FeedRecord>>,
     overview: Arc<Overview>,
+    facts: Vec<Fact>,
     releases: Vec<Release>,
 }
 
@@ -56,6 +59,7 @@ struct Inflight {
 pub(super) struct Durable {
     pub(super) records: Vec<Arc<FeedRecord>>,
     pub(super) overview: Arc<Overview>,
+    pub(super) facts: Vec<Fact>,
 }
 
 /// The session cannot go on from memory: its actor is dropped and the next one reads the disk.
@@ -82,7 +86,9 @@ impl Ledger {
     pub(super) fn stage(&mut self, at: Timestamp, event: AgentEvent) -> Result<Seq, LedgerError> {
         let (turn, step) = self.place(&event);
         let record = Record { head: Head { seq: self.state.head + 1, at, turn, step }, event };
+        let idle_ms = self.state.turn.as_ref().map_or(0, |turn| turn.idle_ms);
         self.state.apply(&record)?;
+        self.staged.facts.extend(Fact::of(&record.event, &self.state, idle_ms));
         let shared = Arc::new(FeedRecord::new(&record)?);
         self.staged.bytes += shared.json.len();
         self.staged.records.push(shared);
@@ -172,6 +178,7 @@ impl Ledger {
             answer: store.append(append),
             records: staged.records,
             overview: Arc::new(overview),
+            facts: staged.facts,
             releases: staged.releases,
         });
     }
@@ -192,7 +199,7 @@ impl Ledger {
             Appended::Conflict => return Err(LedgerError::Conflict),
             Appended::IntakeTaken(_) => return Err(LedgerError::IntakeTaken),
         }
-        show(Durable { records: inflight.records, overview: inflight.overview });
+        show(Durable { records: inflight.records, overview: inflight.overview, facts: inflight.facts });
         for release in inflight.releases {
             release();
         }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::metrics::SessionMetrics;
 use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
@@ -62,6 +63,7 @@ pub struct Settings {
     pub setup: Arc<dyn Setup>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
+    pub metrics: SessionMetrics,
     /// An actor without work is passivated after this.
     pub passivate: Duration,
     /// How long a person has to decide or answer.

@@ -6,12 +6,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Pending, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+    Trouble,
 };
 
 use disk::Disk;
@@ -231,6 +233,15 @@ impl Store for MemoryStore {
 
     fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.on_disk(|disk| disk.marked())
+    }
+
+    fn pending(&self) -> StoreFuture<Pending> {
+        self.on_disk(|disk| disk.pending())
+    }
+
+    fn trouble(&self) -> BoxFuture<'static, Option<Trouble>> {
+        let trouble = self.open().err().map(|error| Trouble { code: "store_unreadable", detail: error.to_string() });
+        Box::pin(std::future::ready(trouble))
     }
 
     /// The same for every store in memory, so that derived ids are too.

@@ -7,19 +7,28 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::BoxFuture;
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
+use crate::meter::Meter;
+use crate::store::metrics::StoreMetrics;
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Pending, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
+    Trouble,
 };
 
 use folder::Folder;
+use health::{Health, Verdict};
 use readers::Readers;
 use write::Prepared;
 use writer::{Command, Writer};
 
 mod folder;
+mod health;
 mod read;
 mod readers;
 mod schema;
@@ -53,6 +62,7 @@ pub enum OpenError {
 pub struct SqliteStore {
     writer: Writer,
     readers: Readers,
+    health: Arc<Health>,
     secret: [u8; 32],
     stopped_gracefully: bool,
 }
@@ -62,16 +72,17 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When another process (or another part of this one) has the folder, a newer build wrote it, or it cannot be read and written.
-    pub fn open(dir: &Path) -> Result<Self, OpenError> {
+    pub fn open(dir: &Path, meter: &Meter) -> Result<Self, OpenError> {
         let folder = Folder::take(dir)?;
         let mut db = schema::connect(&folder.database)?;
         schema::migrate(&mut db, &folder.database)?;
         let secret = schema::secret(&db)?;
         while write::sweep(&db)? {}
         let stopped_gracefully = schema::take_clean(&db)?;
-        let readers = Readers::new(folder.database.clone());
-        let writer = Writer::start(folder, db).map_err(OpenError::Thread)?;
-        Ok(Self { writer, readers, secret, stopped_gracefully })
+        let (metrics, health) = (StoreMetrics::new(meter), Arc::new(Health::default()));
+        let readers = Readers::new(folder.database.clone(), metrics.failed_reads.clone());
+        let writer = Writer::start(folder, db, health.clone(), metrics).map_err(OpenError::Thread)?;
+        Ok(Self { writer, readers, health, secret, stopped_gracefully })
     }
 }
 
@@ -144,6 +155,28 @@ impl Store for SqliteStore {
 
     fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.readers.run(|db| read::marked(db))
+    }
+
+    fn pending(&self) -> StoreFuture<Pending> {
+        self.readers.run(|db| read::pending(db))
+    }
+
+    fn trouble(&self) -> BoxFuture<'static, Option<Trouble>> {
+        let tried = match self.health.verdict(Instant::now()) {
+            Verdict::Bad(trouble) => return Box::pin(std::future::ready(Some(trouble))),
+            Verdict::Try => Some(self.writer.ask(Command::Try)),
+            Verdict::Sound => None,
+        };
+        let (health, read) = (self.health.clone(), self.readers.run(|db| read::pending(db)));
+        Box::pin(async move {
+            if let Some(tried) = tried
+                && let Err(error) = tried.await
+            {
+                return Some(health.failure().unwrap_or_else(|| health::trouble(None, &error.to_string())));
+            }
+            let unreadable = |error: StoreError| Trouble { code: "store_unreadable", detail: error.to_string() };
+            read.await.err().map(unreadable)
+        })
     }
 
     fn secret(&self) -> [u8; 32] {

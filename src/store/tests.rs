@@ -3,6 +3,7 @@
 use super::Store;
 use super::memory::MemoryStore;
 use super::sqlite::SqliteStore;
+use crate::meter::Meter;
 use crate::test_folder::TestFolder;
 
 mod append;
@@ -44,7 +45,7 @@ pub(super) struct Sqlite {
 impl Engine for Sqlite {
     fn start() -> Self {
         let folder = TestFolder::absent();
-        Self { store: SqliteStore::open(folder.path()).unwrap(), folder }
+        Self { store: SqliteStore::open(folder.path(), &Meter::none()).unwrap(), folder }
     }
 
     fn store(&self) -> &dyn Store {
@@ -54,7 +55,7 @@ impl Engine for Sqlite {
     fn restart(self) -> Self {
         let Self { store, folder } = self;
         drop(store);
-        Self { store: SqliteStore::open(folder.path()).unwrap(), folder }
+        Self { store: SqliteStore::open(folder.path(), &Meter::none()).unwrap(), folder }
     }
 }
 

@@ -156,7 +156,7 @@ fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
     }
     let whole = text.chars().count();
     let more = if places.next().is_some() { format!("; there are more, search on from offset {}", counted + 1) } else { String::new() };
-    let head = format!("[{id}: {} places from offset {offset} on, of {whole} characters{more}]", lines.len());
+    let head = format!("[{id}, {whole} characters; places from offset {offset} on: {}{more}]", lines.len());
     if lines.is_empty() { format!("{head}\nThe text does not stand there.") } else { format!("{head}\n{}", lines.join("\n")) }
 }
 

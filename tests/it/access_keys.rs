@@ -109,11 +109,11 @@ async fn who_may_approve_its_own_decides_there() {
     let bob = Caller::new("bob", "acme", "sessions:read sessions:write cli");
     let gateway = Gateway::with_keys(&provider, &[&ann, &bob]).await;
     provider.offers(&["ask_user", "bash"]);
-    for (who, may) in [(&ann, true), (&bob, false)] {
+    for (name, who, may) in [("ann", &ann, true), ("bob", &bob, false)] {
         let id = who.session(&gateway, &json!({"channel": "cli"})).await;
-        provider.push(Reply::stream().bash(&format!("call-{may}"), "true").calls());
+        provider.on(&format!("ask {name}"), Reply::stream().bash(&format!("call-{may}"), "true").calls());
         let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events"), &[who.header()]).await;
-        who.post(&gateway, &format!("/v1/sessions/{id}/messages"), &json!({"text": "go"})).await.expect(202);
+        who.post(&gateway, &format!("/v1/sessions/{id}/messages"), &json!({"text": format!("ask {name}")})).await.expect(202);
         let asked = feed.event("approval_requested").await;
         let decides = format!("/v1/sessions/{id}/approvals/{}", text(&asked, "/approval_id"));
         let answer = who.post(&gateway, &decides, &json!({"decision": "allow_once"})).await;

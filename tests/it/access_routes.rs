@@ -20,6 +20,8 @@ fn table() -> Vec<(&'static str, &'static str, Option<Value>)> {
         ("GET", "/v1/sessions/{id}/events", None),
         ("GET", "/v1/sessions/{id}/records", None),
         ("GET", "/v1/sessions/{id}/capabilities", None),
+        ("GET", "/v1/sessions/{id}/artifacts/{artifact_id}", None),
+        ("GET", "/v1/sessions/{id}/export", None),
         ("GET", "/v1/sessions/{id}/approvals", None),
         ("POST", "/v1/sessions/{id}/approvals/{approval_id}", Some(json!({"decision": "allow_once"}))),
         ("POST", "/v1/sessions/{id}/questions/{question_id}", Some(json!({"declined": true}))),
@@ -41,14 +43,20 @@ fn the_table_has_every_route() {
     assert_eq!(routes().into_iter().collect::<BTreeSet<_>>(), known);
 }
 
-/// A session that waits for an approval, a message behind it in the queue; the session, and a path's parameters with its values.
+/// A session that has an artifact and waits for an approval, a message behind it in the queue; the session, and a path's parameters with its
+/// values.
 async fn waiting(provider: &Provider, gateway: &Gateway, owner: &Caller) -> (String, Vec<(&'static str, String)>) {
     provider.offers(&["ask_user", "bash"]);
     let id = owner.session(gateway, &json!({"channel": "cli", "title": "private"})).await;
+    provider.push(Reply::stream().bash("call-0", "seq 1 40000").calls());
     provider.push(Reply::stream().bash("call-1", "true").calls());
     let mut feed = Sse::open(gateway, &format!("/v1/sessions/{id}/events"), &[owner.header()]).await;
     let messages = format!("/v1/sessions/{id}/messages");
     owner.post(gateway, &messages, &json!({"text": "go"})).await.expect(202);
+    let asked = feed.event("approval_requested").await;
+    let long = format!("/v1/sessions/{id}/approvals/{}", text(&asked, "/approval_id"));
+    owner.post(gateway, &long, &json!({"decision": "allow_once"})).await.expect(200);
+    let ended = feed.event("tool_end").await;
     let asked = feed.event("approval_requested").await;
     let queued = owner.post(gateway, &messages, &json!({"text": "then", "mode": "followup"})).await.expect(202);
     let ids = vec![
@@ -56,6 +64,7 @@ async fn waiting(provider: &Provider, gateway: &Gateway, owner: &Caller) -> (Str
         ("{message_id}", text(&queued, "/message_id").to_owned()),
         ("{approval_id}", text(&asked, "/approval_id").to_owned()),
         ("{question_id}", "qst_1".to_owned()),
+        ("{artifact_id}", text(&ended, "/artifact_id").to_owned()),
         ("{tool_call_id}", text(&asked, "/tool_call_id").to_owned()),
     ];
     (id, ids)
@@ -137,14 +146,14 @@ async fn an_approver_finds_what_waits_in_its_tenant_and_nothing_else() {
     assert!(list(&foreign.get(&gateway, "/v1/approvals").await.expect(200), "/data").is_empty());
     for path in ["/v1/approvals?status=pending".to_owned(), format!("/v1/sessions/{id}/approvals")] {
         let rows = approver.get(&gateway, &path).await.expect(200);
-        let rows = list(&rows, "/data");
-        assert_eq!((rows.len(), text(&rows[0], "/session_id"), &rows[0]["args"]), (1, id.as_str(), &json!({"command": "true"})));
+        let waits = list(&rows, "/data").iter().find(|row| row["status"] == "pending").unwrap();
+        assert_eq!((text(waits, "/session_id"), &waits["args"]), (id.as_str(), &json!({"command": "true"})));
     }
     let decides = filled("/v1/sessions/{id}/approvals/{approval_id}", &ids);
     approver.post(&gateway, &decides, &json!({"decision": "maybe"})).await.problem(422, "invalid_request");
     let decided = approver.post(&gateway, &decides, &json!({"decision": "deny"})).await.expect(200);
     assert_eq!((&decided["status"], &decided["decision"]), (&json!("decided"), &json!("deny")));
     let told = owner.get(&gateway, &format!("/v1/sessions/{id}/records")).await.expect(200);
-    let by = list(&told, "/data").iter().find(|r| r["type"] == "tool_approval").map(|r| r["by"].clone());
+    let by = list(&told, "/data").iter().rfind(|r| r["type"] == "tool_approval").map(|r| r["by"].clone());
     assert_eq!(by, Some(json!("key:eve")));
 }

@@ -187,7 +187,7 @@ async fn where_the_operator_denies_the_tool_it_is_not_named() {
     let settings =
         Settings { tables: "[tools.bash]\npolicy = \"allow\"\n[tools.read_artifact]\npolicy = \"deny\"\n", ..Settings::default() };
     let gateway = Gateway::with(&provider, settings).await;
-    provider.offers_only(&["ask_user", "bash"]);
+    provider.offers_only(&["ask_user", "bash", "web_fetch"]);
     provider.push(Reply::stream().bash("c1", COMMAND).calls());
     provider.push(Reply::text("done"));
     let id = gateway.cli_session().await;

@@ -62,7 +62,7 @@ async fn without_auth_only_the_loopback_is_served() {
     let (dir, port) = place();
     std::fs::write(dir.join("open.toml"), format!("[server]\nbind = \"0.0.0.0:{port}\"\n[store]\npath = \"store\"\n")).unwrap();
     let (code, said) = run(&dir, &["serve", "--config", "open.toml"], &[]).await;
-    assert!(code.is_some_and(|c| c != 0) && said.contains("server.bind"), "{code:?} {said}");
+    assert!(code.is_some_and(|c| c != 0) && said.contains("server.bind") && said.contains("portico token key"), "{code:?} {said}");
     std::fs::remove_dir_all(dir).unwrap();
 }
 
@@ -85,7 +85,7 @@ async fn help_names_the_commands() {
     let (dir, _) = place();
     let (code, said) = run(&dir, &["--help"], &[]).await;
     assert_eq!(code, Some(0));
-    for command in ["serve", "chat", "check"] {
+    for command in ["serve", "chat", "check", "token", "health"] {
         assert!(said.contains(command), "{said}");
     }
     std::fs::remove_dir_all(dir).unwrap();

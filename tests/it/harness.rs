@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub(crate) mod anthropic;
 pub(crate) mod caller;
 mod checks;
 pub(crate) mod gateway;

@@ -15,6 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use portico::domain::{Record, SessionId, SessionState};
+use portico::meter::Meter;
 use portico::store::sqlite::SqliteStore;
 use portico::store::{Store, StoredRecord};
 
@@ -31,7 +32,7 @@ fn store_of(gateway: &Gateway) -> SqliteStore {
             std::fs::copy(from, copy.join(file)).unwrap();
         }
     }
-    SqliteStore::open(&copy).unwrap()
+    SqliteStore::open(&copy, &Meter::none()).unwrap()
 }
 
 /// A session's whole ledger, from the disk.

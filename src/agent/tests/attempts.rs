@@ -91,7 +91,7 @@ async fn what_asking_again_does_not_change_is_not_asked_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_filtered_or_cut_answer_is_taken_though_it_is_empty() {
-    for (finish, reason) in [(Finish::ContentFilter, "blocked"), (Finish::Refusal, "completed"), (Finish::MaxTokens, "max_tokens")] {
+    for (finish, reason) in [(Finish::ContentFilter, "blocked"), (Finish::Refusal, "blocked"), (Finish::MaxTokens, "max_tokens")] {
         let (ran, requests, _) = responses(vec![vec![said("", finish)]], 0).await;
         assert_eq!((ran.end.reason.as_str(), requests), (reason, 1));
     }

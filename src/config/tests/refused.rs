@@ -38,8 +38,8 @@ fn in_files() {
         ("store.path = \"\"", "p.toml:1: store.path: must not be empty"),
         ("store.kind = \"redis\"", "p.toml:1: store.kind: must be \"sqlite\", not \"redis\"; this build has no other store"),
         (
-            "providers.x.wire = \"anthropic\"",
-            "p.toml:1: providers.x.wire: must be \"openai_chat\", not \"anthropic\"; this build does not speak other wires",
+            "providers.x.wire = \"gemini\"",
+            "p.toml:1: providers.x.wire: must be one of \"openai_chat\", \"anthropic\", not \"gemini\"; this build does not speak other wires",
         ),
         ("tools.bash.policy = \"maybe\"", "p.toml:1: tools.bash.policy: must be one of \"allow\", \"ask\", \"deny\", not \"maybe\""),
         ("log.format = \"xml\"", "p.toml:1: log.format: must be one of \"text\", \"json\", not \"xml\""),
@@ -61,6 +61,21 @@ fn in_files() {
             "log.level = \"portico=loud\"",
             "p.toml:1: log.level: not a log filter: error parsing level filter: expected one of \"off\", \"error\", \"warn\", \"info\", \"debug\", \"trace\", or a number 0-5",
         ),
+        (
+            "[net]\nallow_private = [\n  \"10.0.0.0/8\",\n  \"localhost\",\n]",
+            "p.toml:4: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"localhost\"",
+        ),
+        (
+            "[net]\nallow_private = [\"127.0.0.1\"]",
+            "p.toml:2: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"127.0.0.1\"",
+        ),
+        (
+            "[net]\nallow_private = [\"10.0.0.0/33\"]",
+            "p.toml:2: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"10.0.0.0/33\"",
+        ),
+        ("[net]\nallow_private = [7]", "p.toml:2: net.allow_private: expected a string, found an integer"),
+        ("[net]\nallow_private = \"10.0.0.0/8\"", "p.toml:2: net.allow_private: expected a list, found a string"),
+        ("tools.web_fetch.max_bytes = 1", "p.toml:1: tools.web_fetch.max_bytes: must be 1024 to 33554432, not 1"),
         ("providers.x.base_url = \"ftp://a/\"", "p.toml:1: providers.x.base_url: must begin with http:// or https://"),
         ("providers.x.base_url = \"a\"", "p.toml:1: providers.x.base_url: not a URL: relative URL without a base"),
         ("providers.x.base_url = \"https://me:pw@a/\"", "p.toml:1: providers.x.base_url: must not hold a name or password; use api_key"),
@@ -87,6 +102,16 @@ fn in_variables() {
             "PORTICO__SERVER__BIND",
             "[::]:80",
             "PORTICO__SERVER__BIND: server.bind: without configured auth Portico binds to loopback only: 127.0.0.1, [::1] or localhost; `portico token key` makes a key and its table for [[auth.keys]]",
+        ),
+        (
+            "PORTICO__NET__ALLOW_PRIVATE",
+            "127.0.0.1/32,10.0.0.0",
+            "PORTICO__NET__ALLOW_PRIVATE: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"10.0.0.0\"",
+        ),
+        (
+            "PORTICO__NET__ALLOW_PRIVATE",
+            "a,,b",
+            "PORTICO__NET__ALLOW_PRIVATE: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"a\"",
         ),
         ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base"),
     ] {

@@ -120,6 +120,11 @@ impl ToolDenied {
 }
 
 impl Tool {
+    /// It is its call's one result.
+    pub fn is_result(&self) -> bool {
+        matches!(self, Tool::ToolEnd(_) | Tool::ToolError(_) | Tool::ToolDenied(_))
+    }
+
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
             Tool::ToolStart(e) => {

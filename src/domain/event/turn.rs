@@ -138,6 +138,18 @@ pub enum CallStatus {
     Unknown,
 }
 
+impl CallStatus {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Denied => "denied",
+            Self::Aborted => "aborted",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 impl Turn {
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {

@@ -126,6 +126,23 @@ fn endless_lines_and_endless_events_are_an_error_once() {
     }
 }
 
+/// Found by `scripts/fuzz`: such a line was refused only where its end came in a later read.
+#[test]
+fn a_line_over_the_limit_is_refused_however_it_comes() {
+    let stream = b"data: fine\n\n: 0123456789012345678901234567890\ndata: more\n\n";
+    for size in 1..=stream.len() {
+        let mut parser = Parser::with_limit(24);
+        let mut seen = Vec::new();
+        for piece in stream.chunks(size) {
+            parser.push(piece);
+            while let Some(event) = parser.next() {
+                seen.push(event.map(|event| event.data.into_owned()));
+            }
+        }
+        assert_eq!(seen, [Ok("fine".to_owned()), Err(TooLong { limit: 24 })], "in pieces of {size}");
+    }
+}
+
 /// Lines as servers send them, with every line end.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![

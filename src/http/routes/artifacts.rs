@@ -27,8 +27,8 @@ pub(crate) async fn show(
     Query(query): Query<ArtifactQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = view_for(&caller, query.view.as_deref())?;
     let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
+    let view = view_for(&caller, query.view.as_deref())?;
     let unknown = || ApiError::not_found("there is no such artifact");
     let artifact_id: ArtifactId = artifact_id.parse().map_err(|_| unknown())?;
     if !view.shows_artifacts() {

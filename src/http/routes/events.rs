@@ -56,7 +56,8 @@ pub(crate) async fn feed(
         .types
         .filter(|types| !types.trim().is_empty())
         .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
-    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller, &session)? };
+    let Ok(overview) = session.overview() else { return Ok(sse::trouble()) };
+    let filter = Filter { view, types, may_decide: gateway.may_decide(&caller, &overview.owner) };
     Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))
 }
 

@@ -40,10 +40,11 @@ pub(crate) async fn whole(
     Path(id): Path<String>,
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, ApiError> {
-    let view = view_for(&caller, query.view.as_deref())?;
     let lease = gateway.session(&caller, &id, Scope::SessionsRead).await?;
-    let head = lease.overview()?.head;
-    let export = Export { view, may_decide: gateway.may_decide(&caller, &lease)?, head, sent: 0, lease, gateway };
+    let view = view_for(&caller, query.view.as_deref())?;
+    let overview = lease.overview()?;
+    let may_decide = gateway.may_decide(&caller, &overview.owner);
+    let export = Export { view, may_decide, head: overview.head, sent: 0, lease, gateway };
     // a store that cannot read at all is said before the answer begins
     let first = export.read().await?;
     let headers = [

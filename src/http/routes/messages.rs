@@ -1,7 +1,7 @@
 //! Messages: posted with one of three answers, read back, taken back.
 
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_stream::stream;
 use axum::Extension;
@@ -69,11 +69,12 @@ pub(crate) async fn post(
         external_id,
         body_hash: read.hash(),
     });
+    let filter = Filter { view: view_for(&caller, None)?, types: None, may_decide: gateway.may_decide(&caller, &overview.owner) };
     let presence = Presence::new(session.feed().clone());
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;
     let mut response = if body::wants_stream(&headers) {
-        stream_turn(&gateway, &caller, session, &posted, presence)?
+        stream_turn(&gateway, session, &posted, presence, filter)
     } else if let Some(wait) = body::prefer_wait(&headers) {
         wait_turn(&gateway, &session, &posted, wait).await?
     } else {
@@ -119,7 +120,12 @@ async fn accept(
         trust: Trust::User,
         key,
     };
-    same(gateway.sessions.post(session, post).await?)
+    let began = Instant::now();
+    let posted = gateway.sessions.post(session, post).await?;
+    if !posted.replayed {
+        gateway.metrics.accept.record(began.elapsed());
+    }
+    same(posted)
 }
 
 fn accepted(session: &Lease, posted: &Posted) -> Response {
@@ -192,18 +198,17 @@ fn answer(message_id: &MessageId, turn: u32, done: &Done) -> serde_json::Value {
 }
 
 /// The message and then its turn, as they happen: from the record that claims it to its `done`.
-fn stream_turn(gateway: &Gateway, caller: &Principal, session: Lease, posted: &Posted, presence: Presence) -> Result<Response, ApiError> {
+fn stream_turn(gateway: &Gateway, session: Lease, posted: &Posted, presence: Presence, filter: Filter) -> Response {
     let feed = session.feed().clone();
-    let filter = Filter { view: view_for(caller, None)?, types: None, may_decide: gateway.may_decide(caller, &session)? };
     let mut opening = String::new();
     sse::hello(&mut opening, &feed, filter.view, filter.may_decide.as_ref());
     let before = Cursor { seq: posted.seq - 1, n: 0 };
     let reader = Reader::new(feed.clone(), filter.clone(), before).ok();
     let follow = Follow::new(&feed, posted.message_id.clone(), posted.seq);
     // accepted is accepted, also where its readers are being told to go at this moment
-    let Some((reader, follow)) = reader.zip(follow) else { return Ok(accepted(&session, posted)) };
+    let Some((reader, follow)) = reader.zip(follow) else { return accepted(&session, posted) };
     let turn = TurnStream { session, presence, reader, follow, filter, beat: Beat::new(gateway) };
-    Ok(sse::respond(turn.frames(opening)))
+    sse::respond(turn.frames(opening))
 }
 
 /// One message's turn as a stream.

@@ -33,7 +33,7 @@ pub(crate) async fn page(
     let mut records = gateway.sessions.settings().store.read(session.id(), after, limit + 1).await?;
     let more = cut(&mut records, limit);
     let next_cursor = records.last().map(|r| r.seq).filter(|_| more);
-    let may_decide = gateway.may_decide(&caller, &session)?;
+    let may_decide = gateway.may_decide(&caller, &session.overview()?.owner);
     let mut text = String::from("{\"data\":[");
     for stored in records {
         let record = FeedRecord::from_stored(stored).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;

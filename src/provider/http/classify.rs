@@ -58,6 +58,7 @@ const OVERFLOWS: &[&[&str]] = &[
     &["prompt is too long"],
     &["request_too_large"],
     &["input is too long for requested model"],
+    &["exceed context limit"],
     &["context_length_exceeded"],
     &["context length exceeded"],
     &["exceeds the context window"],

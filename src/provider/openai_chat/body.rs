@@ -2,17 +2,18 @@
 //! sees the same prefix.
 
 use serde::ser::SerializeMap;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::domain::message::{ToolCall, calls_of, text_of};
 use crate::domain::{Block, SurfaceMessage};
 use crate::provider::ModelRequest;
+use crate::provider::offered::offered;
 use crate::provider::table::Quirks;
 
 /// The whole body: the stable things first, the newest message last.
 pub fn body(request: &ModelRequest, quirks: &Quirks) -> Vec<u8> {
-    let tools = request.tools.as_deref().map(offered).unwrap_or_default();
+    let tools = tools(request.tools.as_deref());
     // Strings, maps with string keys and JSON that was read before: nothing here can fail to serialise.
     serde_json::to_vec(&Body { request, quirks, tools }).unwrap_or_default()
 }
@@ -60,17 +61,6 @@ fn effort<'a>(request: &'a ModelRequest, quirks: &Quirks, has_tools: bool) -> Op
     }
 }
 
-/// A tool as the session's blob has it, and as this wire says it.
-#[derive(Deserialize)]
-struct Offered<'a> {
-    #[serde(borrow)]
-    name: &'a RawValue,
-    #[serde(borrow)]
-    description: &'a RawValue,
-    #[serde(borrow)]
-    schema: &'a RawValue,
-}
-
 #[derive(Serialize)]
 struct Tool<'a> {
     #[serde(rename = "type")]
@@ -85,10 +75,8 @@ struct Function<'a> {
     parameters: &'a RawValue,
 }
 
-/// The blob is our own; one that does not read offers nothing, which no model can misuse.
-fn offered(blob: &str) -> Vec<Tool<'_>> {
-    let offered: Vec<Offered<'_>> = serde_json::from_str(blob).unwrap_or_default();
-    offered
+fn tools(blob: Option<&str>) -> Vec<Tool<'_>> {
+    offered(blob)
         .into_iter()
         .map(|t| Tool { kind: "function", function: Function { name: t.name, description: t.description, parameters: t.schema } })
         .collect()

@@ -3,23 +3,18 @@
 //! By the protocol a fragment's `index` says which call it belongs to, and the first brings id and name. Servers deviate in every way there
 //! is; the rules here put each fragment where it was meant, and give every call an id that no other call of the conversation has.
 
-use std::collections::HashSet;
-
 use serde::de::IgnoredAny;
 
-use super::chunk::{Fragment, Function, said};
-use crate::domain::digest::sha256;
-use crate::domain::message::{ToolCall, calls_of};
-use crate::domain::{Args, SurfaceMessage, ToolCallId};
-use crate::provider::ModelRequest;
-
-/// What a call is named whose name never came: a model's answer must be replayable, and no provider takes an empty name back.
-const UNNAMED: &str = "unnamed";
+use super::chunk::{Fragment, Function};
+use crate::domain::message::ToolCall;
+use crate::domain::{Args, ToolCallId};
+use crate::provider::call_ids::{CallIds, UNNAMED};
+use crate::provider::text::said;
 
 #[derive(Debug)]
 pub(super) struct Calls {
     calls: Vec<Open>,
-    ids: Ids,
+    ids: CallIds,
 }
 
 /// A call that takes shape.
@@ -41,7 +36,7 @@ pub(super) struct Named {
 }
 
 impl Calls {
-    pub(super) fn new(ids: Ids) -> Self {
+    pub(super) fn new(ids: CallIds) -> Self {
         Self { calls: Vec::new(), ids }
     }
 
@@ -111,34 +106,4 @@ impl Calls {
 
 fn is_whole(args: &str) -> bool {
     args.starts_with('{') && serde_json::from_str::<IgnoredAny>(args).is_ok()
-}
-
-/// Gives every call its id: the server's own where it is new, else one that is.
-#[derive(Debug)]
-pub(super) struct Ids {
-    taken: HashSet<ToolCallId>,
-    /// Differs from request to request, and is the same whenever this one is sent.
-    salt: String,
-}
-
-impl Ids {
-    /// For the answer to a request with this body.
-    pub(super) fn new(request: &ModelRequest, body: &[u8]) -> Self {
-        let salt = sha256(body)[..8].to_owned();
-        let calls = request.messages.iter().filter_map(|message| match &**message {
-            SurfaceMessage::Assistant { content } => Some(calls_of(content).map(|call| call.id.clone())),
-            SurfaceMessage::User { .. } | SurfaceMessage::ToolResult { .. } => None,
-        });
-        Self { taken: calls.flatten().collect(), salt }
-    }
-
-    fn give(&mut self, given: &str, at: usize) -> ToolCallId {
-        let id = match given {
-            "" => ToolCallId::from(format!("call_{}_{}", self.salt, at + 1)),
-            given if self.taken.contains(&ToolCallId::from(given)) => ToolCallId::from(format!("{given}_{}_{}", self.salt, at + 1)),
-            given => ToolCallId::from(given),
-        };
-        self.taken.insert(id.clone());
-        id
-    }
 }

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::provider::text::Text;
+
 /// One frame: a `chat.completion.chunk`, or a whole `chat.completion` of a server that does not stream.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
@@ -57,11 +59,6 @@ pub(super) struct Function<'a> {
     pub(super) arguments: Option<&'a RawValue>,
 }
 
-/// Its own type, because serde borrows a `Cow` only where the field itself is one and not inside an `Option`.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
-
 #[derive(Clone, Copy, Deserialize)]
 pub(super) struct Usage {
     prompt_tokens: Option<u64>,
@@ -99,11 +96,6 @@ impl Usage {
             reasoning,
         }
     }
-}
-
-/// The text of a field, where it says something.
-pub(super) fn said<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
-    text.as_ref().map(|t| &*t.0).filter(|t| !t.is_empty())
 }
 
 impl Function<'_> {

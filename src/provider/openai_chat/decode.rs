@@ -3,23 +3,18 @@
 //! The answer is whole at `[DONE]`, or at the end of the stream if a `finish_reason` was seen; anything else is a cut. All text is one block
 //! and all reasoning is one block, as on this wire both are one string each. Arguments are read only when the answer is whole.
 
-use super::calls::{Calls, Ids, Named};
-use super::chunk::{Choice, Chunk, Delta, Usage, said};
-use crate::domain::sse::{Event, Parser, TooLong};
+use super::calls::{Calls, Named};
+use super::chunk::{Choice, Chunk, Delta, Usage};
 use crate::domain::{Block, Finish};
-use crate::provider::http::{classify, cut, invalid_response};
+use crate::provider::call_ids::CallIds;
+use crate::provider::http::decode::{Answer, Decoder};
+use crate::provider::http::{classify, invalid_response};
+use crate::provider::text::said;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
-
-/// The reader of one response.
-#[derive(Debug)]
-pub struct Decoder {
-    parser: Parser,
-    answer: Answer,
-}
 
 /// What came so far.
 #[derive(Debug)]
-struct Answer {
+pub struct ChatAnswer {
     blocks: Vec<Growing>,
     text: Option<usize>,
     reasoning: Option<usize>,
@@ -40,87 +35,64 @@ enum Growing {
     Call(usize),
 }
 
-impl Decoder {
-    /// For the answer to this request, whose body keeps the ids of calls apart.
-    pub fn new(request: &ModelRequest, body: &[u8]) -> Self {
-        let answer = Answer {
-            blocks: Vec::new(),
-            text: None,
-            reasoning: None,
-            calls: Calls::new(Ids::new(request, body)),
-            began: false,
-            refused: false,
-            finish_reason: None,
-            usage: crate::domain::Usage::default(),
-            finished: false,
-        };
-        Self { parser: Parser::new(), answer }
+/// The reader of the answer to this request, whose body keeps the ids of calls apart.
+pub fn decoder(request: &ModelRequest, body: &[u8]) -> Decoder<ChatAnswer> {
+    Decoder::new(ChatAnswer {
+        blocks: Vec::new(),
+        text: None,
+        reasoning: None,
+        calls: Calls::new(CallIds::new(request, body)),
+        began: false,
+        refused: false,
+        finish_reason: None,
+        usage: crate::domain::Usage::default(),
+        finished: false,
+    })
+}
+
+impl Answer for ChatAnswer {
+    fn frame(&mut self, name: &str, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        match data {
+            data if name == "error" => Err(failure(data, data)),
+            data if data.starts_with("[DONE]") => self.end(events),
+            data => self.chunk(data, events),
+        }
     }
 
-    /// Takes bytes, cut anywhere, and adds what they complete to `events`; text that goes on with the last one's block becomes part of it. On
-    /// an error, `events` has what came before it.
-    ///
-    /// # Errors
-    /// When the provider says that it failed, or what came is not this wire. Nothing may be pushed after that.
-    pub fn push(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.parser.push(bytes);
-        while !self.answer.finished
-            && let Some(event) = self.parser.next()
-        {
-            self.answer.event(event, events)?;
+    fn body(&mut self, body: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        self.chunk(body, events)?;
+        self.end(events)
+    }
+
+    fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if !self.began {
+            return Err(invalid_response("the answer holds no choice".into()));
         }
+        for named in self.calls.name_the_rest() {
+            self.named(named, events);
+        }
+        self.finished = true;
+        let finish = self.finish();
+        let content = std::mem::take(&mut self.blocks).into_iter().map(|block| match block {
+            Growing::Text(text) => Block::Text { text },
+            Growing::Reasoning(text) => Block::reasoning(text),
+            Growing::Call(call) => Block::ToolCall(self.calls.whole(call)),
+        });
+        events.push(ModelEvent::Finished { content: content.collect(), finish, usage: self.usage });
         Ok(())
     }
 
-    /// At the end of the stream: adds [`ModelEvent::Finished`] if the answer is whole.
-    ///
-    /// # Errors
-    /// `transport_cut` when it is not, and as [`Decoder::push`].
-    pub fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if !self.answer.finished
-            && let Some(event) = self.parser.finish()
-        {
-            self.answer.event(event, events)?;
-        }
-        match (self.answer.finished, &self.answer.finish_reason) {
-            (true, _) => Ok(()),
-            (false, Some(_)) => self.answer.end(events),
-            (false, None) => Err(cut()),
-        }
+    fn is_whole(&self) -> bool {
+        self.finish_reason.is_some()
     }
 
-    /// The whole body of a server that does not stream.
-    ///
-    /// # Errors
-    /// As [`Decoder::push`].
-    pub fn whole(&mut self, body: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.answer.frame(&String::from_utf8_lossy(body), events)?;
-        self.answer.end(events)
-    }
-
-    /// The answer is whole, but for what a server may send after its end.
-    pub fn has_finish_reason(&self) -> bool {
-        self.answer.finish_reason.is_some()
-    }
-
-    /// [`ModelEvent::Finished`] was given.
-    pub fn is_finished(&self) -> bool {
-        self.answer.finished
+    fn is_finished(&self) -> bool {
+        self.finished
     }
 }
 
-impl Answer {
-    fn event(&mut self, event: Result<Event<'_>, TooLong>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let event = event.map_err(|error| invalid_response(error.to_string()))?;
-        match &*event.data {
-            data if event.name == "error" => Err(failure(data, data)),
-            data if data.trim().is_empty() => Ok(()),
-            data if data.starts_with("[DONE]") => self.end(events),
-            data => self.frame(data, events),
-        }
-    }
-
-    fn frame(&mut self, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+impl ChatAnswer {
+    fn chunk(&mut self, data: &str, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let chunk: Chunk<'_> = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
             Err(error) => return Err(invalid_response(format!("a frame is not of the chat wire: {error}"))),
@@ -203,25 +175,6 @@ impl Answer {
     fn named(&mut self, Named { call, id, tool }: Named, events: &mut Vec<ModelEvent>) {
         let at = grow(&mut self.blocks, Growing::Call(call));
         events.push(ModelEvent::ToolInput { block: index(at), id, tool });
-    }
-
-    /// The terminal event.
-    fn end(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if !self.began {
-            return Err(invalid_response("the answer holds no choice".into()));
-        }
-        for named in self.calls.name_the_rest() {
-            self.named(named, events);
-        }
-        self.finished = true;
-        let finish = self.finish();
-        let content = std::mem::take(&mut self.blocks).into_iter().map(|block| match block {
-            Growing::Text(text) => Block::Text { text },
-            Growing::Reasoning(text) => Block::reasoning(text),
-            Growing::Call(call) => Block::ToolCall(self.calls.whole(call)),
-        });
-        events.push(ModelEvent::Finished { content: content.collect(), finish, usage: self.usage });
-        Ok(())
     }
 
     /// Calls are believed before the word `stop` is; that an answer was cut short is believed before both.

@@ -1,19 +1,16 @@
 use proptest::prelude::*;
 
-use super::decode::Decoder;
-use crate::domain::event::model::Parameters;
+use super::decode;
 use crate::domain::{Block, Finish, Usage};
-use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
+use crate::provider::http::decode::Decoder;
+use crate::provider::tests::recorded::request;
+use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
 mod network;
 mod tolerance;
 
-pub(super) fn request() -> ModelRequest {
-    ModelRequest { model: "m".into(), system: "s".into(), tools: None, messages: vec![], parameters: Parameters::default() }
-}
-
-fn decoder() -> Decoder {
-    Decoder::new(&request(), b"the body")
+fn decoder() -> Decoder<decode::ChatAnswer> {
+    decode::decoder(&request(), b"the body")
 }
 
 /// All events of a stream that comes in these pieces and then ends.

@@ -18,11 +18,22 @@ pub(super) fn rows() -> Vec<Row> {
     vec![
         Row {
             key_var: Some("OPENAI_API_KEY".into()),
+            url_var: Some("OPENAI_BASE_URL".into()),
             default_model: Some("gpt-5.6-sol".into()),
             fast_model: Some("gpt-5.6-luna".into()),
             window: 1_047_576,
             quirks: OPENAI,
             ..row("openai", Models::Rest, "https://api.openai.com/v1")
+        },
+        Row {
+            key_var: Some("ANTHROPIC_API_KEY".into()),
+            url_var: Some("ANTHROPIC_BASE_URL".into()),
+            wire: Wire::Anthropic,
+            default_model: Some("claude-sonnet-5-5".into()),
+            fast_model: Some("claude-haiku-5-5".into()),
+            // The newest have a million; this is what every model of the row has.
+            window: 200_000,
+            ..row("anthropic", prefix("claude-"), "https://api.anthropic.com")
         },
         Row {
             key_var: Some("XAI_API_KEY".into()),
@@ -69,6 +80,7 @@ fn row(id: &'static str, models: Models, base_url: &'static str) -> Row {
         id: id.into(),
         models,
         key_var: None,
+        url_var: None,
         base_url: base_url.into(),
         wire: Wire::OpenAiChat,
         default_model: None,

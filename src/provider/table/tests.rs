@@ -19,7 +19,7 @@ fn a_models_name_leads_to_its_row() {
         ("demo", "demo", "demo"),
         ("demolition-7b", "openai", "demolition-7b"),
         ("openai/gpt-oss", "openai", "openai/gpt-oss"),
-        ("claude-sonnet", "openai", "claude-sonnet"),
+        ("claude-sonnet-5-5", "anthropic", "claude-sonnet-5-5"),
         ("ollama:", "openai", "ollama:"),
     ] {
         assert_eq!(route(&table, model), (id.into(), name.into()), "{model}");
@@ -49,15 +49,18 @@ fn the_configuration_moves_a_row_and_adds_one_in_front() {
         base_url: Some("http://127.0.0.1:8000/v1".into()),
         model_prefix: Some(prefix.into()),
         window: Some(32_000),
+        wire: None,
     };
     table.configure("local", local("local/")).unwrap();
     table.configure("ours", local("deepseek-ours")).unwrap();
-    table.configure("anthropic", local("claude-")).unwrap();
+    let messages = Setting { wire: Some(Wire::Anthropic), base_url: Some("http://127.0.0.1:8000/".into()), ..local("mini-") };
+    table.configure("minimax", messages).unwrap();
+    assert_eq!((table.get("minimax").unwrap().wire, table.get("local").unwrap().wire), (Wire::Anthropic, Wire::OpenAiChat));
     assert_eq!(table.get("local").unwrap().window, 32_000);
     assert_eq!(route(&table, "local/qwen"), ("local".into(), "qwen".into()));
     assert_eq!(route(&table, "deepseek-ours-1"), ("ours".into(), "deepseek-ours-1".into()));
     assert_eq!(route(&table, "deepseek-v4-pro").0, "deepseek");
-    assert_eq!(route(&table, "claude-x").0, "anthropic");
+    assert_eq!(route(&table, "mini-2"), ("minimax".into(), "mini-2".into()));
 }
 
 #[test]
@@ -67,7 +70,10 @@ fn settings_that_make_no_row_are_refused() {
     let mut refused = |id: &str, setting: Setting| table.configure(id, setting).unwrap_err().to_string();
     assert!(refused("x", Setting { model_prefix: Some("x-".into()), ..Setting::default() }).contains("base_url"));
     assert!(refused("x", Setting { base_url: Some("http://h/v1".into()), ..Setting::default() }).contains("model_prefix"));
-    assert!(refused("anthropic", Setting::default()).contains("providers.anthropic"), "its own wire is not built");
+    assert!(refused("gemini", Setting::default()).contains("providers.gemini"), "its own wire is not built");
+    let versioned = Setting { base_url: Some("http://h/v1/".into()), ..Setting::default() };
+    assert!(refused("anthropic", versioned.clone()).contains("/v1"));
+    assert!(refused("x", Setting { wire: Some(Wire::Anthropic), model_prefix: Some("x-".into()), ..versioned }).contains("/v1"));
     assert!(refused("demo", Setting { base_url: Some("http://h".into()), ..Setting::default() }).contains("demo"));
     assert_eq!(table, before);
 }
@@ -77,5 +83,6 @@ fn auto_takes_the_first_row_with_a_key_and_else_the_demo() {
     let table = Table::new();
     assert_eq!(table.auto(|_| false), "demo");
     assert_eq!(table.auto(|row| row.id == "deepseek" || row.id == "openrouter"), "deepseek-v4-pro");
+    assert_eq!(table.auto(|row| row.id == "deepseek" || row.id == "anthropic"), "claude-sonnet-5-5");
     assert_eq!(table.auto(|row| row.id == "ollama-cloud"), "demo", "a row without a default model is no answer");
 }

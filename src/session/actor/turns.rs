@@ -14,7 +14,8 @@ use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
 use crate::domain::event::tool::{Tool, ToolEnd};
 use crate::domain::event::turn::DoneReason;
-use crate::domain::{AgentEvent, ArtifactId, MessageId};
+use crate::domain::{AgentEvent, ArtifactId, LiveEvent, MessageId, Timestamp};
+use crate::meter::Share;
 use crate::session::artifacts::Kept;
 use crate::session::command::{Cancelled, Reply};
 use crate::session::setup::Want;
@@ -26,6 +27,9 @@ pub(super) struct Running {
     pub(super) deciding: Option<Deciding>,
     /// It has just begun: its first request is to stand in the same append as the message that it answers.
     pub(super) opening: bool,
+    /// When the oldest message that it answers was accepted, until its answer begins.
+    accepted: Option<Timestamp>,
+    _counted: Share,
     /// Texts that its requests name.
     blobs: Vec<Blob>,
     /// What is to be kept of the result that comes next.
@@ -49,16 +53,18 @@ impl Actor {
         if message_ids.is_empty() {
             return Ok(());
         }
+        let claimed = message_ids.iter().filter_map(|id| self.ledger.state.inbox.get(id));
+        let accepted = claimed.map(|queued| queued.at).min();
         self.stage(TurnStart { message_ids })?;
         let begin = Begin::Fresh(self.step_input());
-        self.launch(begin)
+        self.launch(begin, accepted)
     }
 
     /// Goes on with the turn that the ledger has open.
     pub(super) fn resume_turn(&mut self) -> Result<(), LedgerError> {
         let state = &self.ledger.state;
         let Some(begin) = state.turn.as_ref().map(|turn| repair::resume(state, turn)) else { return Ok(()) };
-        self.launch(begin)
+        self.launch(begin, None)
     }
 
     /// Ends the turn that was continued too often.
@@ -67,7 +73,7 @@ impl Actor {
         self.close_turn(End::new(DoneReason::Interrupted, answer))
     }
 
-    fn launch(&mut self, begin: Begin) -> Result<(), LedgerError> {
+    fn launch(&mut self, begin: Begin, accepted: Option<Timestamp>) -> Result<(), LedgerError> {
         let Some((turn, profile)) = self.ledger.state.turn.as_ref().zip(self.ledger.state.profile.as_ref()) else { return Ok(()) };
         let settings = &self.shared.settings;
         let want = Want {
@@ -104,7 +110,9 @@ impl Actor {
         };
         self.turn = Some(Box::pin(crate::agent::run(turn)));
         self.port = Some(port);
-        self.running = Some(Running { cancel, deciding: None, opening: true, blobs, spilled: None, cancels: Vec::new() });
+        let counted = Share::one(&settings.metrics.running);
+        self.running =
+            Some(Running { cancel, deciding: None, opening: true, accepted, _counted: counted, blobs, spilled: None, cancels: Vec::new() });
         Ok(())
     }
 
@@ -112,6 +120,7 @@ impl Actor {
         match output {
             Ok(Some(Output::Record(event))) => self.on_record(event),
             Ok(Some(Output::Live(event))) => {
+                self.answer_begins(&event);
                 self.entry.feed.live(self.ledger.state.last_turn, self.ledger.state.head, event);
                 Ok(())
             }
@@ -120,6 +129,16 @@ impl Actor {
                 error!(session = %self.entry.id, panicked = output.is_err(), "the turn ended without its done");
                 self.close_turn(End::error("internal", "the turn failed inside the gateway"))
             }
+        }
+    }
+
+    /// Notes how long the first of those who asked has waited for the answer's first piece.
+    fn answer_begins(&mut self, event: &LiveEvent) {
+        if let LiveEvent::Delta(_) = event
+            && let Some(accepted) = self.running.as_mut().and_then(|running| running.accepted.take())
+        {
+            let settings = &self.shared.settings;
+            settings.metrics.first_delta.record(settings.clock.now().since(accepted));
         }
     }
 

@@ -73,6 +73,10 @@ impl Entry {
         Ok(slot.generation)
     }
 
+    pub(super) fn is_awake(&self) -> bool {
+        self.lock().actor.is_some()
+    }
+
     /// The actor's inboxes; an actor that is not awake is woken.
     fn ensure_awake(self: &Arc<Self>, slot: &mut Slot, shared: &Arc<Shared>) -> Result<Senders, SessionError> {
         if let Some(actor) = slot.actor.as_ref().filter(|a| !a.control.is_closed()) {

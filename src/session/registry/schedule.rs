@@ -43,10 +43,13 @@ impl Shared {
         match self.settings.store.due(now, usize::MAX).await {
             Ok((due, next)) => {
                 for id in due {
-                    if self.lease(&id).entry.activate(self).is_err() {
+                    let lease = self.lease(&id);
+                    let slept = !lease.entry.is_awake();
+                    if lease.entry.activate(self).is_err() {
                         // the process stops before it has come to all of them
                         return POLL;
                     }
+                    self.settings.metrics.wake_ups.increment(u64::from(slept));
                 }
                 self.woke.store(true, Ordering::Relaxed);
                 next.map_or(POLL, |at| at.since(now).min(POLL))

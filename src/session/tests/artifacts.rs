@@ -27,7 +27,7 @@ fn script() -> Arc<Script> {
 
 fn look() -> TestTool {
     let says = ["one", "two"].map(|of| (of.to_owned(), long(of))).into();
-    TestTool { says, ..TestTool::new("look", Policy::Allow) }
+    TestTool { says, parallel: true, ..TestTool::new("look", Policy::Allow) }
 }
 
 pub(super) fn ends(log: &[Record]) -> Vec<&ToolEnd> {

@@ -5,6 +5,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
 use crate::agent::tests::port::profile;
 use crate::agent::tests::script::{Ids, Script, TestClock, TestTool, within};
 use crate::agent::{Blob, End, Limits, ModelChoice};
@@ -18,7 +20,9 @@ use crate::domain::pending::Decision;
 use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
 use crate::domain::{AgentEvent, Cursor, Record, Seq, SessionId, SessionState, View};
+use crate::meter::Meter;
 use crate::session::command::{Cancelled, IntakeKey, Post, Queue, Resolution, Resolved};
+use crate::session::metrics::SessionMetrics;
 use crate::session::reader::{Filter, Reader};
 use crate::session::record::FeedRecord;
 use crate::session::{Lease, Posted, Prepared, SessionError, Sessions, Settings, Setup, Want};
@@ -34,6 +38,8 @@ pub(super) struct World {
     setup: Arc<TestSetup>,
     clock: Arc<TestClock>,
     ids: Arc<Ids>,
+    meter: Meter,
+    exposition: PrometheusHandle,
 }
 
 #[derive(Debug)]
@@ -97,9 +103,11 @@ impl World {
         let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits) });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);
-        let sessions = Sessions::new(settings(&store, &setup, &clock, &ids, passivate));
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let (exposition, meter) = (recorder.handle(), Meter::new(recorder));
+        let sessions = Sessions::new(settings(&store, &setup, &clock, &ids, passivate, &meter));
         sessions.start();
-        let world = Self { store, sessions, script: script.clone(), passivate, setup, clock, ids };
+        let world = Self { store, sessions, script: script.clone(), passivate, setup, clock, ids, meter, exposition };
         let text = |text: &str| text.to_owned();
         let created = SessionCreated {
             channel: text("web"),
@@ -131,7 +139,7 @@ impl World {
 
     pub(super) async fn start(&mut self) {
         tokio::time::advance(Duration::from_millis(5)).await;
-        self.sessions = Sessions::new(settings(&self.store, &self.setup, &self.clock, &self.ids, self.passivate));
+        self.sessions = Sessions::new(settings(&self.store, &self.setup, &self.clock, &self.ids, self.passivate, &self.meter));
         self.sessions.start();
     }
 
@@ -243,17 +251,31 @@ impl World {
         stored.iter().map(|r| Record::from_json(&r.json).unwrap()).collect()
     }
 
+    /// The sample of that name and labels, as it is exposed; 0 where there is none.
+    pub(super) fn counted(&self, sample: &str) -> f64 {
+        let text = self.exposition.render();
+        text.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' ')?.parse().ok()).unwrap_or_default()
+    }
+
     pub(super) async fn kinds(&self) -> Vec<String> {
         self.log().await.iter().map(|r| r.event.kind().to_owned()).collect()
     }
 }
 
-fn settings(store: &Arc<MemoryStore>, setup: &Arc<TestSetup>, clock: &Arc<TestClock>, ids: &Arc<Ids>, passivate: Duration) -> Settings {
+fn settings(
+    store: &Arc<MemoryStore>,
+    setup: &Arc<TestSetup>,
+    clock: &Arc<TestClock>,
+    ids: &Arc<Ids>,
+    passivate: Duration,
+    meter: &Meter,
+) -> Settings {
     Settings {
         store: store.clone(),
         setup: setup.clone(),
         clock: clock.clone(),
         ids: ids.clone(),
+        metrics: SessionMetrics::new(meter, setup.toolbox.tools.iter().map(|tool| tool.spec().name.to_owned())),
         passivate,
         expire: Duration::from_secs(3_600),
         drain: Duration::from_secs(5),

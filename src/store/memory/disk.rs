@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::pending::{Item, ItemKind};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
-    Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Position, SessionFilter, Snapshot, StoredRecord, TRANSCRIPT_KINDS,
+    Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Pending, Position, SessionFilter, Snapshot, StoredRecord,
+    TRANSCRIPT_KINDS,
 };
 
 #[derive(Debug, Default)]
@@ -179,6 +180,18 @@ impl Disk {
         let is_marked = |id: &str| self.sessions.get(&id.into()).is_some_and(|session| session.deleted);
         let below_one = |session: &Session| session.overview.parent.as_deref().is_some_and(is_marked);
         self.sessions.iter().filter(|(_, session)| session.deleted && !below_one(session)).map(|(id, _)| id.clone()).collect()
+    }
+
+    pub(super) fn pending(&self) -> Pending {
+        let mut pending = Pending::default();
+        for item in self.live().flat_map(|(_, session)| session.items.values()).filter(|item| item.status() == "pending") {
+            *match item.kind {
+                ItemKind::Approval(_) => &mut pending.approvals,
+                ItemKind::Question(_) => &mut pending.questions,
+                ItemKind::ClientCall(_) => &mut pending.client_calls,
+            } += 1;
+        }
+        pending
     }
 
     /// A session and all below it.

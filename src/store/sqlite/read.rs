@@ -1,10 +1,12 @@
 //! The queries. Each sees one state of the database, and none of a session that is marked deleted.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
-use crate::store::{ApprovalFilter, IntakeRow, Loaded, Position, SessionFilter, Snapshot, StoreError, StoredRecord};
+use crate::store::{ApprovalFilter, IntakeRow, Loaded, Pending, Position, SessionFilter, Snapshot, StoreError, StoredRecord};
 
 /// SQLite's integers are signed: times and counts beyond them (no real ones are) stand at the largest.
 pub(super) fn sql_int(value: u64) -> i64 {
@@ -190,4 +192,16 @@ pub(super) fn marked(db: &Connection) -> Result<Vec<SessionId>, StoreError> {
     )?;
     let ids = query.query_map([], |row| Ok(SessionId::from(row.get::<_, String>(0)?)))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Walks the index of open items alone, but for whether each one's session is marked.
+pub(super) fn pending(db: &Connection) -> Result<Pending, StoreError> {
+    let mut query = db.prepare_cached(
+        "SELECT i.kind, count(*) FROM item AS i INDEXED BY item_open JOIN session AS s ON s.n = i.session
+         WHERE i.status = 'pending' AND s.deleted = 0 GROUP BY i.kind",
+    )?;
+    let counts = query.query_map([], |row| Ok((row.get::<_, String>(0)?, unsigned(row, 1)?)))?;
+    let counts = counts.collect::<rusqlite::Result<BTreeMap<_, _>>>()?;
+    let count = |kind: &str| counts.get(kind).copied().unwrap_or(0);
+    Ok(Pending { approvals: count("approval"), questions: count("question"), client_calls: count("client_call") })
 }

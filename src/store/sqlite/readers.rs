@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use metrics::Counter;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
@@ -17,13 +18,14 @@ const READERS: usize = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Readers {
     database: PathBuf,
+    failed: Counter,
     permits: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
 impl Readers {
-    pub(super) fn new(database: PathBuf) -> Self {
-        Self { database, permits: Arc::new(Semaphore::new(READERS)), idle: Arc::default() }
+    pub(super) fn new(database: PathBuf, failed: Counter) -> Self {
+        Self { database, failed, permits: Arc::new(Semaphore::new(READERS)), idle: Arc::default() }
     }
 
     /// Runs `query` when a connection is free.
@@ -38,7 +40,7 @@ impl Readers {
             let work = tokio::task::spawn_blocking(move || {
                 // Moved in: the connection is in use until the query ends, also when nobody waits for it any more.
                 let _permit = permit;
-                readers.with_connection(query)
+                readers.with_connection(query).inspect_err(|_| readers.failed.increment(1))
             });
             work.await.unwrap_or_else(|error| Err(StoreError(error.to_string())))
         })

@@ -3,17 +3,19 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use metrics_exporter_prometheus::PrometheusBuilder;
 use rusqlite::{Connection, StatementStatus};
 
 use super::write::Prepared;
 use super::writer::{Asked, Command, write_group};
 use super::{OpenError, SqliteStore, read, schema, write};
+use crate::meter::Meter;
 use crate::store::tests::samples::{append, id};
-use crate::store::{Appended, Position, Store};
+use crate::store::{Appended, Pending, Position, Store};
 use crate::test_folder::TestFolder;
 
 fn open(folder: &TestFolder) -> SqliteStore {
-    SqliteStore::open(folder.path()).unwrap()
+    SqliteStore::open(folder.path(), &Meter::none()).unwrap()
 }
 
 /// Somebody's shell on the same file.
@@ -31,7 +33,7 @@ fn poison(folder: &TestFolder) {
 fn a_folder_has_one_store_at_a_time() {
     let folder = TestFolder::absent();
     let first = open(&folder);
-    let refused = SqliteStore::open(folder.path()).unwrap_err();
+    let refused = SqliteStore::open(folder.path(), &Meter::none()).unwrap_err();
     assert!(matches!(refused, OpenError::InUse { .. }));
     assert!(refused.to_string().contains("another process has the store"));
     drop(first);
@@ -69,7 +71,7 @@ fn a_statement_is_compiled_once_whatever_is_bound_to_it() {
 async fn what_it_makes_is_nobody_elses() {
     let parent = TestFolder::absent();
     let dir = parent.path().join("a/b");
-    let store = SqliteStore::open(&dir).unwrap();
+    let store = SqliteStore::open(&dir, &Meter::none()).unwrap();
     store.append(append("s", 0, &["session_created"])).await.unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
@@ -83,8 +85,8 @@ fn a_newer_file_is_refused_and_left_alone() {
     let folder = TestFolder::absent();
     drop(open(&folder));
     shell(&folder).pragma_update(None, "user_version", 99).unwrap();
-    let refused = SqliteStore::open(folder.path()).unwrap_err();
-    assert!(matches!(refused, OpenError::Newer { found: 99, known: 1, .. }), "{refused}");
+    let refused = SqliteStore::open(folder.path(), &Meter::none()).unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 99, known: 2, .. }), "{refused}");
     assert_eq!(shell(&folder).pragma_query_value(None, "user_version", |row| row.get::<_, u32>(0)).unwrap(), 99);
 }
 
@@ -165,6 +167,63 @@ async fn a_database_that_cannot_be_reopened_is_tried_again() {
     std::fs::rename(&away, &file).unwrap();
     assert_eq!(store.append(append("s", 0, &["session_created"])).await.unwrap(), Appended::Committed(Position(1)));
     assert_eq!(store.load(&id("s")).await.unwrap().unwrap().position, Position(1));
+}
+
+#[tokio::test]
+async fn a_failed_commit_is_trouble_until_the_disk_takes_one() {
+    let folder = TestFolder::absent();
+    let store = open(&folder);
+    assert_eq!(store.trouble().await, None);
+    poison(&folder);
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON meta BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    shell(&folder).execute_batch(refuse).unwrap();
+    store.append(append("s", 0, &["poison"])).await.unwrap_err();
+    for _ in 0..3 {
+        let trouble = store.trouble().await.unwrap();
+        assert_eq!(trouble.code, "store_failing");
+        assert!(trouble.detail.contains("refused"), "it was tried: {}", trouble.detail);
+    }
+    shell(&folder).execute_batch("DROP TRIGGER refuse").unwrap();
+    assert_eq!(store.trouble().await, None, "nobody needs to append for it to be seen");
+    store.append(append("s", 0, &["poison"])).await.unwrap_err();
+    store.append(append("s", 0, &["session_created"])).await.unwrap();
+    assert_eq!(store.trouble().await, None);
+}
+
+#[tokio::test]
+async fn a_closed_store_is_trouble() {
+    let folder = TestFolder::absent();
+    let store = open(&folder);
+    store.close().await.unwrap();
+    assert_eq!(store.trouble().await.unwrap().code, "store_unreadable");
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_version_is_brought_along() {
+    let folder = TestFolder::absent();
+    drop(open(&folder));
+    shell(&folder).execute_batch("DROP INDEX item_open; PRAGMA user_version = 1").unwrap();
+    let store = open(&folder);
+    assert_eq!(store.pending().await.unwrap(), Pending::default());
+}
+
+#[tokio::test]
+async fn appends_and_commits_are_measured() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let folder = TestFolder::absent();
+    let store = SqliteStore::open(folder.path(), &Meter::new(recorder)).unwrap();
+    poison(&folder);
+    store.append(append("s", 0, &["session_created"])).await.unwrap();
+    store.append(append("t", 0, &["poison"])).await.unwrap_err();
+    store.mark_deleted(&id("s")).await.unwrap();
+    let text = handle.render();
+    let has = |line: &str| assert!(text.lines().any(|l| l == line), "{line} in {text}");
+    has("portico_store_append_seconds_count 2");
+    has("portico_store_commit_seconds_count 3");
+    has("portico_store_group_size_sum 3");
+    has("portico_store_failures_total{operation=\"commit\"} 1");
+    has("portico_store_failures_total{operation=\"read\"} 0");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! is the next group, so nobody waits for company and a slow disk makes larger groups.
 
 use std::io;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -9,9 +10,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
 use super::folder::Folder;
+use super::health::{self, Health};
 use super::write::{self, Prepared};
-use super::{closed, schema};
+use super::{OpenError, closed, schema};
 use crate::domain::SessionId;
+use crate::store::metrics::StoreMetrics;
 use crate::store::{Appended, Snapshot, StoreError, StoreFuture};
 
 /// Requests in the queue. A session has at most one append in flight, so this is more sessions than one process runs; beyond it a request
@@ -39,6 +42,8 @@ pub(super) enum Command {
     SaveSnapshot(SessionId, Snapshot, Asked<()>),
     MarkDeleted(SessionId, Asked<bool>),
     Erase(SessionId, Asked<()>),
+    /// Writes what changes nothing, to know whether the disk takes it.
+    Try(Asked<()>),
     Close(Asked<()>),
 }
 
@@ -47,12 +52,13 @@ pub(super) enum Command {
 pub(super) struct Asked<T> {
     reply: oneshot::Sender<Result<T, StoreError>>,
     outcome: Option<T>,
+    at: Instant,
 }
 
 impl<T> Asked<T> {
     pub(super) fn new() -> (Self, oneshot::Receiver<Result<T, StoreError>>) {
         let (reply, answer) = oneshot::channel();
-        (Self { reply, outcome: None }, answer)
+        (Self { reply, outcome: None, at: Instant::now() }, answer)
     }
 
     fn settle(self, commit: Result<(), StoreError>) {
@@ -63,9 +69,9 @@ impl<T> Asked<T> {
 }
 
 impl Writer {
-    pub(super) fn start(folder: Folder, db: Connection) -> io::Result<Self> {
+    pub(super) fn start(folder: Folder, db: Connection, health: Arc<Health>, metrics: StoreMetrics) -> io::Result<Self> {
         let (queue, inbox) = mpsc::channel(QUEUE);
-        let scribe = Scribe { inbox, folder, db: Some(db), next_sweep: Instant::now() + SWEEP_EVERY };
+        let scribe = Scribe { inbox, folder, db: Some(db), next_sweep: Instant::now() + SWEEP_EVERY, health, metrics };
         let thread = thread::Builder::new().name("portico-store".into()).spawn(|| scribe.run())?;
         Ok(Self { queue, _thread: Thread(Some(thread)) })
     }
@@ -100,6 +106,26 @@ struct Scribe {
     /// `None` after a failed commit, until it could be opened again.
     db: Option<Connection>,
     next_sweep: Instant,
+    health: Arc<Health>,
+    metrics: StoreMetrics,
+}
+
+/// Why a group was not written.
+struct Failed {
+    code: Option<rusqlite::ErrorCode>,
+    error: String,
+}
+
+impl From<rusqlite::Error> for Failed {
+    fn from(error: rusqlite::Error) -> Self {
+        Self { code: error.sqlite_error_code(), error: error.to_string() }
+    }
+}
+
+impl From<OpenError> for Failed {
+    fn from(error: OpenError) -> Self {
+        if let OpenError::Database(error) = error { error.into() } else { Self { code: None, error: error.to_string() } }
+    }
 }
 
 impl Scribe {
@@ -124,7 +150,7 @@ impl Scribe {
         while let Some(command) = next {
             match command {
                 Command::Close(asked) => return (group, Some(asked)),
-                Command::Append(..) | Command::SaveSnapshot(..) | Command::MarkDeleted(..) | Command::Erase(..) => {
+                Command::Append(..) | Command::SaveSnapshot(..) | Command::MarkDeleted(..) | Command::Erase(..) | Command::Try(_) => {
                     bytes += command.bytes();
                     group.push(command);
                 }
@@ -135,21 +161,31 @@ impl Scribe {
     }
 
     fn commit(&mut self, mut group: Vec<Command>) {
+        self.health.begins();
         let result = self.connection().and_then(|db| Ok(write_group(db, &mut group)?));
-        if let Err(error) = &result {
-            tracing::error!(%error, requests = group.len(), "a commit failed");
+        let failure = result.as_ref().err().map(|failed| health::trouble(failed.code, &failed.error));
+        let took = self.health.ended(failure);
+        self.metrics.commit.record(took);
+        self.metrics.group.record(group.len() as f64);
+        if let Err(Failed { error, .. }) = &result {
+            tracing::error!(error, requests = group.len(), "a commit failed");
+            self.metrics.failed_commits.increment(1);
             // What SQLite and the kernel still hold of the failed commit is not to be trusted: the next group starts from the disk.
             self.db = None;
         }
+        let result = result.map_err(|failed| StoreError(failed.error));
         for command in group {
+            if let Command::Append(_, asked) = &command {
+                self.metrics.append.record(asked.at.elapsed());
+            }
             command.settle(result.clone());
         }
     }
 
-    fn connection(&mut self) -> Result<&mut Connection, StoreError> {
+    fn connection(&mut self) -> Result<&mut Connection, Failed> {
         let db = match self.db.take() {
             Some(db) => db,
-            None => schema::connect(&self.folder.database).map_err(|error| StoreError(error.to_string()))?,
+            None => schema::connect(&self.folder.database)?,
         };
         Ok(self.db.insert(db))
     }
@@ -171,7 +207,7 @@ impl Scribe {
     }
 
     fn close(mut self, mut asked: Asked<()>) {
-        let noted = self.connection().and_then(|db| Ok(schema::note_clean(db)?));
+        let noted = self.connection().and_then(|db| Ok(schema::note_clean(db)?)).map_err(|failed| StoreError(failed.error));
         if let Some(db) = self.db.take()
             && let Err(error) = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
         {
@@ -199,7 +235,7 @@ impl Command {
         match self {
             Self::Append(append, _) => append.bytes(),
             Self::SaveSnapshot(_, snapshot, _) => snapshot.state.len(),
-            Self::MarkDeleted(..) | Self::Erase(..) | Self::Close(_) => 0,
+            Self::MarkDeleted(..) | Self::Erase(..) | Self::Try(_) | Self::Close(_) => 0,
         }
     }
 
@@ -209,6 +245,7 @@ impl Command {
             Self::SaveSnapshot(session, snapshot, asked) => asked.outcome = Some(write::save_snapshot(db, session, snapshot)?),
             Self::MarkDeleted(session, asked) => asked.outcome = Some(write::mark_deleted(db, session)?),
             Self::Erase(session, asked) => asked.outcome = Some(write::erase(db, session)?),
+            Self::Try(asked) => asked.outcome = Some(schema::touch(db)?),
             Self::Close(asked) => asked.outcome = Some(()),
         }
         Ok(())
@@ -218,7 +255,7 @@ impl Command {
         match self {
             Self::Append(_, asked) => asked.settle(commit),
             Self::MarkDeleted(_, asked) => asked.settle(commit),
-            Self::SaveSnapshot(_, _, asked) | Self::Erase(_, asked) | Self::Close(asked) => asked.settle(commit),
+            Self::SaveSnapshot(_, _, asked) | Self::Erase(_, asked) | Self::Try(asked) | Self::Close(asked) => asked.settle(commit),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::samples::{NOW, TENANT, all_approvals, all_sessions, append, approval,
 use super::{Engine, on_each_engine};
 use crate::domain::Timestamp;
 use crate::domain::pending::Decision;
-use crate::store::{ApprovalFilter, SessionFilter, Store};
+use crate::store::{ApprovalFilter, Pending, SessionFilter, Store};
 
 on_each_engine!(
     sessions_are_newest_first_in_pages,
@@ -13,6 +13,7 @@ on_each_engine!(
     approvals_are_oldest_first_in_pages,
     approvals_are_filtered,
     an_item_keeps_what_later_appends_do_not_name,
+    what_waits_is_counted_in_all_sessions,
 );
 
 async fn listed(store: &dyn Store, filter: SessionFilter) -> Vec<String> {
@@ -133,4 +134,20 @@ async fn an_item_keeps_what_later_appends_do_not_name<E: Engine>(engine: E) {
     assert_eq!(store.item(&id("s1"), "qst_1").await.unwrap(), Some(question("qst_1")));
     let pending = ApprovalFilter { status: Some("pending".into()), ..all_approvals() };
     assert_eq!(approvals(store, pending).await, ["s2/apr_c", "s1/apr_d"]);
+}
+
+async fn what_waits_is_counted_in_all_sessions<E: Engine>(engine: E) {
+    let store = engine.store();
+    assert_eq!(store.pending().await.unwrap(), Pending::default());
+    with_approvals(store).await;
+    let counts = |approvals, questions| Pending { approvals, questions, client_calls: 0 };
+    assert_eq!(store.pending().await.unwrap(), counts(4, 1));
+    let mut later = append("s1", 1, &["tool_approval"]);
+    later.items = vec![decided(approval("apr_b", Timestamp(NOW.0 + 1)), Decision::AllowOnce)];
+    store.append(later).await.unwrap();
+    assert_eq!(store.pending().await.unwrap(), counts(3, 1));
+    store.mark_deleted(&id("s1")).await.unwrap();
+    assert_eq!(store.pending().await.unwrap(), counts(2, 0));
+    let engine = engine.restart();
+    assert_eq!(engine.store().pending().await.unwrap(), counts(2, 0));
 }

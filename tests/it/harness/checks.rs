@@ -62,3 +62,27 @@ fn a_request_with_unpaired_calls_or_other_tools_is_wrong() {
     assert!(check(&offers, &bash, false).is_empty() && !check(&offers, &none, false).is_empty());
     assert!(!check(&json!({"messages": []}), &bash, false).is_empty());
 }
+
+#[test]
+fn so_is_one_of_the_anthropic_wire() {
+    let none = BTreeSet::new();
+    let says = |role: &str, content: Value| json!({"role": role, "content": content});
+    let text = |text: &str| json!([{"type": "text", "text": text}]);
+    let call = || says("assistant", json!([{"type": "tool_use", "id": "c1"}]));
+    let result = || json!({"type": "tool_result", "tool_use_id": "c1"});
+    let wrong = |messages: &[Value]| !check(&json!({"max_tokens": 9, "messages": messages}), &none, false).is_empty();
+    let user = || says("user", text("x"));
+    assert!(!wrong(&[user(), call(), says("user", json!([result(), {"type": "text", "text": "y"}]))]));
+    assert!(wrong(&[user(), call(), user()]), "no result");
+    assert!(wrong(&[user(), call()]), "no result at the end");
+    assert!(wrong(&[user(), call(), says("user", json!([{"type": "text", "text": "y"}, result()]))]), "text in front of a result");
+    assert!(wrong(&[user(), call(), says("user", json!([result(), result()]))]), "two results");
+    assert!(wrong(&[user(), call(), says("user", json!([result()])), call(), says("user", json!([result()]))]), "one id twice");
+    assert!(wrong(&[user(), user(), says("assistant", text("y"))]), "roles do not alternate");
+    assert!(wrong(&[says("user", text(" "))]), "blank");
+    let mark = json!([{"type": "text", "text": "x", "cache_control": 1}]);
+    assert!(
+        wrong(&[says("user", mark.clone()), says("assistant", mark.clone()), says("user", json!([mark[0], mark[0], mark[0]]))]),
+        "five marks"
+    );
+}

@@ -40,9 +40,10 @@ impl Gateway {
 
     pub(crate) async fn with(provider: &Provider, settings: Settings<'_>) -> Self {
         let Settings { server, agent, tables } = settings;
-        let url = provider.url();
+        let (url, origin) = (provider.url(), provider.origin());
         let rest = format!(
-            "[agents.default]\nmodel = \"mock\"\n{agent}\n[providers.openai]\nbase_url = \"{url}\"\napi_key = \"test\"\n{tables}\n"
+            "[agents.default]\nmodel = \"mock\"\n{agent}\n[providers.openai]\nbase_url = \"{url}\"\napi_key = \"test\"\n\
+             [providers.anthropic]\nbase_url = \"{origin}\"\napi_key = \"test\"\n{tables}\n"
         );
         Self::configured(server, &rest).await
     }

@@ -1,4 +1,4 @@
-//! A scripted model behind the OpenAI chat wire, on a bare socket, so that it can cut, split and hang at any byte.
+//! A scripted model behind both wires, on a bare socket, so that it can cut, split and hang at any byte.
 //!
 //! Every request is captured and checked on the spot: each tool call has its one result, in order, right behind it, and the tools offered
 //! are the ones of the channel. What was found wrong fails the test when the provider is dropped.
@@ -13,12 +13,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::reply::{Act, Reply};
-use super::soon;
+use super::{anthropic, soon};
 
 type Fallback = Box<dyn Fn(&Value) -> Reply + Send>;
 
 /// Tools that every channel has.
-pub(crate) const EVERYWHERE: [&str; 1] = ["read_artifact"];
+pub(crate) const EVERYWHERE: [&str; 2] = ["read_artifact", "web_fetch"];
 
 /// The model's server.
 #[derive(Debug)]
@@ -85,7 +85,12 @@ impl Provider {
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/v1", self.port)
+        format!("{}/v1", self.origin())
+    }
+
+    /// Where the Anthropic wire finds it.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
     }
 
     /// The next answer, in the order in which they are pushed.
@@ -213,8 +218,11 @@ pub(crate) fn results(body: &Value) -> Vec<(String, String)> {
 
 /// Names of the tools that a request offers.
 pub(crate) fn tools_of(body: &Value) -> BTreeSet<String> {
+    if body.pointer("/tool_choice/type").is_some_and(|choice| choice == "none") {
+        return BTreeSet::new();
+    }
     let tools = body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
-    tools.iter().filter_map(|t| t.pointer("/function/name")?.as_str().map(str::to_owned)).collect()
+    tools.iter().filter_map(|t| t.pointer("/function/name").or_else(|| t.get("name"))?.as_str().map(str::to_owned)).collect()
 }
 
 /// What is wrong with a request.
@@ -223,6 +231,10 @@ pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) ->
     let tools = tools_of(body);
     if tools != *offered && !(toolless && tools.iter().all(|tool| EVERYWHERE.contains(&tool.as_str()))) {
         wrong.push(format!("offers {tools:?}, not {offered:?}"));
+    }
+    if anthropic::is(body) {
+        wrong.extend(anthropic::check(body));
+        return wrong;
     }
     let mut owed: VecDeque<String> = VecDeque::new();
     let mut known = BTreeSet::new();

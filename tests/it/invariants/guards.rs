@@ -77,7 +77,7 @@ fn named(system: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn i11_capabilities_not_names() {
-    let every = ["ask_user", "bash", "demo_booking", "demo_lookup", "read_artifact"];
+    let every = ["ask_user", "bash", "demo_booking", "demo_lookup", "read_artifact", "web_fetch"];
     let asking = "[channels.web]\nallow_ask_user = true\n[tools.bash]\npolicy = \"deny\"\n";
     // of each channel in turn: cli, web, api
     let table: [(&str, [&[&str]; 3]); 3] = [

@@ -42,6 +42,7 @@ fn statuses_and_codes_have_their_class() {
 fn a_request_too_long_is_known_by_its_words() {
     for message in [
         "prompt is too long: 210000 tokens > 200000 maximum",
+        "input length and `max_tokens` exceed context limit: 198411 + 32000 > 200000, decrease input length or `max_tokens` and try again",
         "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens",
         "Your input exceeds the context window of this model",
         "Input length (9000) exceeds model's maximum context length (8192).",

@@ -1,77 +1,24 @@
 //! The wire over a real socket, from a listener that sends what a test says.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::{COMPATIBLE, RECORDED, request};
 use crate::provider::openai_chat::{OpenAiChat, OpenAiChatConfig};
 use crate::provider::table::Quirks;
-use crate::provider::{ErrorClass, ModelError, ModelEvent, Provider, http};
+use crate::provider::tests::listener::{self, DEADLINE, KEY, SSE, ok};
+use crate::provider::{ErrorClass, ModelError, ModelEvent, Provider};
 
-/// Long, so that a busy machine does not fail a test.
-const DEADLINE: Duration = Duration::from_secs(30);
+fn provider(origin: &str, client: reqwest::Client) -> Arc<dyn Provider> {
+    let (id, key) = ("test".into(), Some(KEY.to_owned().into()));
+    Arc::new(OpenAiChat::new(OpenAiChatConfig { id, base_url: format!("{origin}/v1"), key, quirks: Quirks::COMPATIBLE, client }))
+}
 
-/// Asks a server that answers with these bytes and then closes; gives the request it saw, the events, and the error if there was one.
 async fn ask(answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent>, Option<ModelError>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
-        while !seen.ends_with(b"]}") {
-            let n = socket.read(&mut buffer).await.unwrap();
-            seen.extend_from_slice(&buffer[..n]);
-        }
-        socket.write_all(&answer).await.unwrap();
-        if answer.is_empty() {
-            let _ = socket.read(&mut buffer).await; // Silence until the client gives up.
-        }
-        String::from_utf8(seen).unwrap()
-    });
-    let (events, error) = stream(&format!("http://{address}/v1"), read_timeout).await;
-    (server.await.unwrap(), events, error)
+    listener::ask(provider, answer, read_timeout).await
 }
-
-/// Batches as a reader sees them: text that goes on is one.
-fn merge(all: &mut Vec<ModelEvent>, batch: Vec<ModelEvent>) {
-    for event in batch {
-        match (all.last_mut(), event) {
-            (Some(ModelEvent::Text { text, .. }), ModelEvent::Text { text: more, .. }) => text.push_str(&more),
-            (Some(ModelEvent::Reasoning { text, .. }), ModelEvent::Reasoning { text: more, .. }) => text.push_str(&more),
-            (_, event) => all.push(event),
-        }
-    }
-}
-
-async fn stream(base_url: &str, read_timeout: Duration) -> (Vec<ModelEvent>, Option<ModelError>) {
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let provider = OpenAiChat::new(OpenAiChatConfig {
-        id: "test".into(),
-        base_url: base_url.into(),
-        key: Some("sk-very-secret".to_owned().into()),
-        quirks: Quirks::COMPATIBLE,
-        client: http::client(DEADLINE, read_timeout).unwrap(),
-    });
-    let (mut events, mut error) = (Vec::new(), None);
-    let mut stream = provider.stream(request());
-    while let Some(batch) = tokio::time::timeout(DEADLINE, stream.next()).await.unwrap() {
-        assert!(error.is_none(), "nothing follows an error");
-        match batch {
-            Ok(batch) => merge(&mut events, batch),
-            Err(e) => error = Some(e),
-        }
-    }
-    (events, error)
-}
-
-fn ok(headers: &str, body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 200 OK\r\n{headers}\r\n{body}").into_bytes()
-}
-
-const SSE: &str = "content-type: text/event-stream; charset=utf-8\r\nconnection: close\r\n";
 
 #[tokio::test]
 async fn the_request_is_the_body_and_the_answer_its_events() {
@@ -146,9 +93,9 @@ async fn silence_is_a_timeout_and_nobody_there_a_connect_error() {
     assert_eq!((error.class, error.code), (ErrorClass::Retry, "timeout"));
 
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap(); // The listener is gone at the end of the line.
-    let (_, error) = stream(&format!("http://{closed}/v1"), DEADLINE).await;
+    let (_, error) = listener::stream(provider, &format!("http://{closed}"), DEADLINE).await;
     let error = error.unwrap();
     assert_eq!((error.class, error.code), (ErrorClass::Retry, "connect"));
-    let (_, error) = stream("not a url", DEADLINE).await;
+    let (_, error) = listener::stream(provider, "not a url", DEADLINE).await;
     assert_eq!(error.unwrap().class, ErrorClass::Final);
 }

@@ -156,7 +156,7 @@ fn an_id_of_an_earlier_step_is_not_used_again() {
 "#;
     let id = |body: &[u8]| {
         let mut events = Vec::new();
-        Decoder::new(&request, body).push(frame, &mut events).unwrap();
+        decode::decoder(&request, body).push(frame, &mut events).unwrap();
         match &events[..] {
             [ModelEvent::ToolInput { id, .. }] => id.clone(),
             other => panic!("{other:?}"),

@@ -1,0 +1,4 @@
+mod body;
+mod decode;
+mod network;
+mod thinking;

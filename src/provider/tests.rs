@@ -1,0 +1,4 @@
+//! What the tests of every wire share.
+
+pub(super) mod listener;
+pub(super) mod recorded;

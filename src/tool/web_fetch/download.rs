@@ -1,0 +1,42 @@
+//! The body of an answer, up to a number of bytes, with a report of how far it is.
+
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use crate::tool::Progress;
+
+/// Readers of progress see a number move; more often than this only costs.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    pub(super) bytes: Vec<u8>,
+    /// There is more than was read.
+    pub(super) cut: bool,
+}
+
+/// Reads at most `limit` bytes. What is beyond is left with the server, whose connection is closed. Not cancel-safe: what it has read is
+/// lost with it.
+///
+/// # Errors
+/// When the connection breaks, or the answer ends before the length that it announced.
+pub(super) async fn download(mut response: Response, limit: usize, progress: &Progress) -> Result<Body, reqwest::Error> {
+    let mut body = Body::default();
+    let mut due = Instant::now() + REPORT_EVERY;
+    while let Some(chunk) = response.chunk().await? {
+        let room = limit - body.bytes.len();
+        body.bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if chunk.len() > room {
+            body.cut = true;
+            return Ok(body);
+        }
+        if Instant::now() >= due {
+            due = Instant::now() + REPORT_EVERY;
+            (progress.0)(Map::from_iter([("bytes".to_owned(), Value::from(body.bytes.len()))]));
+        }
+    }
+    Ok(body)
+}

@@ -1,0 +1,117 @@
+//! The Anthropic wire: a whole conversation over it, and the thoughts that a provider wants back.
+
+use serde_json::{Value, json};
+
+use crate::harness::anthropic::Blocks;
+use crate::harness::{Gateway, Provider, Reply, Settings, Sse, list, of_kind, text, the};
+
+const THINKS: Settings = Settings { server: "", agent: "reasoning_effort = \"low\"\n", tables: "[tools.bash]\npolicy = \"allow\"\n" };
+const MODEL: &str = "claude-sonnet-4-5";
+
+async fn ask(gateway: &Gateway, session: &str, message: &str, model: &str) {
+    gateway.say_with(session, &json!({"text": message, "model": model})).await;
+    gateway.idle(session).await;
+}
+
+fn newest(provider: &Provider) -> String {
+    String::from_utf8(provider.bodies().pop().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn thoughts_go_back_byte_for_byte_over_a_restart_and_to_no_other_model() {
+    let provider = Provider::start().await;
+    provider.offers(&["ask_user", "bash"]);
+    let mut gateway = Gateway::with(&provider, THINKS).await;
+    let id = gateway.cli_session().await;
+    let first = Blocks::begin().redacted("Em+/==").think("hm — é \"q\"\n", "Eq+/==").say("I look.").bash("toolu_1", "echo one");
+    provider.push(first.stop("tool_use"));
+    provider.push(Blocks::begin().think("thought, and cut", "Cut==").gate("hold"));
+    provider.push(Blocks::begin().think("", "Er==").redacted("En==").bash("toolu_2", "echo two").stop("tool_use"));
+    provider.push(Blocks::begin().say("Done.").stop("end_turn"));
+    gateway.say_with(&id, &json!({"text": "go", "model": MODEL})).await;
+    provider.reached("hold").await;
+    gateway.crash_and_restart().await;
+    gateway.idle(&id).await;
+
+    let one = concat!(
+        r#"{"role":"assistant","content":[{"type":"redacted_thinking","data":"Em+/=="},"#,
+        r#"{"type":"thinking","thinking":"hm — é \"q\"\n","signature":"Eq+/=="},{"type":"text","text":"I look."},"#,
+        r#"{"type":"tool_use","id":"toolu_1","name":"bash","input":{"command":"echo one"}}]}"#,
+    );
+    let two = concat!(
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"Er=="},{"type":"redacted_thinking","data":"En=="},"#,
+        r#"{"type":"tool_use","id":"toolu_2","name":"bash","input":{"command":"echo two"}}]}"#,
+    );
+    let bodies = provider.bodies();
+    assert_eq!(bodies.len(), 4);
+    assert_eq!(String::from_utf8_lossy(&bodies[1]), String::from_utf8_lossy(&bodies[2]), "the same request, also after the restart");
+    assert!(String::from_utf8_lossy(&bodies[1]).contains(one), "{}", String::from_utf8_lossy(&bodies[1]));
+    let last = newest(&provider);
+    assert!(last.contains(one) && last.contains(two) && !last.contains("Cut=="), "{last}");
+    assert!(last.contains(r#""thinking":{"type":"enabled","budget_tokens":4096}"#), "{last}");
+
+    gateway.crash_and_restart().await;
+    provider.push(Blocks::begin().say("Yes.").stop("end_turn"));
+    ask(&gateway, &id, "still there?", MODEL).await;
+    assert!(newest(&provider).contains(one) && newest(&provider).contains(two), "{}", newest(&provider));
+
+    for (model, answer) in [("claude-opus-5-5", Blocks::begin().say("Me too.").stop("end_turn")), ("mock", Reply::text("Me too."))] {
+        provider.push(answer);
+        ask(&gateway, &id, "and you?", model).await;
+        let body = newest(&provider);
+        assert!(body.contains("echo two") && ["Em+", "Eq+", "Er==", "En==", "hm —"].iter().all(|s| !body.contains(s)), "{model}: {body}");
+    }
+    provider.push(Blocks::begin().say("Again.").stop("end_turn"));
+    ask(&gateway, &id, "back", MODEL).await;
+    assert!(newest(&provider).contains(one), "they were kept");
+
+    let records = gateway.audited(&id).await;
+    assert_eq!(of_kind(&records, "done").iter().filter(|done| done["reason"] == "completed").count(), 5);
+}
+
+#[tokio::test]
+async fn an_owner_sees_thoughts_and_nobody_but_an_operator_what_is_only_for_the_provider() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    provider.push(Blocks::begin().redacted("Em+/==").think("hm", "Eq+/==").say("Hi.").stop("end_turn"));
+    ask(&gateway, &id, "go", MODEL).await;
+    let records = gateway.audited(&id).await;
+    let message = the(&records, "message");
+    assert_eq!(message["usage"], json!({"input": 6, "cache_read": 5, "cache_write": 2, "output": 4, "reasoning": 3}));
+    assert_eq!((text(message, "/content/0/text"), text(message, "/content/1/text"), text(message, "/content/2/text")), ("", "hm", "Hi."));
+    assert!(text(message, "/content/0/opaque/data").contains("Em+/=="));
+    for (view, thought) in [("owner", true), ("chat", false)] {
+        let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events?view={view}"), &[]).await;
+        let frames = feed.until_kind("done").await;
+        let raw = String::from_utf8(feed.raw.clone()).unwrap();
+        assert!(!raw.contains("Em+/==") && !raw.contains("Eq+/==") && !raw.contains("opaque"), "{view}: {raw}");
+        let shown: Vec<Value> = frames.iter().filter(|frame| frame.is_record()).map(|frame| frame.json()).collect();
+        let content = list(the(&shown, "message"), "/content").to_vec();
+        assert_eq!((content.len(), &content[2]["text"]), (3, &json!("Hi.")), "each block keeps its place");
+        assert_eq!(content[1]["text"] == "hm", thought, "{view}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_mid_stream_is_asked_again_and_a_refusal_is_no_success() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    provider.push(Blocks::begin().say("void").fail("overloaded_error"));
+    provider.push(Blocks::begin().say("Whole.").stop("end_turn"));
+    ask(&gateway, &id, "go", MODEL).await;
+    provider.push(Blocks::begin().say("I will tell you how").stop("refusal"));
+    ask(&gateway, &id, "a bad thing", MODEL).await;
+    provider.push(Blocks::begin().say("never shown as an answer").fail("invalid_request_error"));
+    ask(&gateway, &id, "again", MODEL).await;
+    let records = gateway.audited(&id).await;
+    let retry = the(&records, "retry");
+    assert_eq!((text(retry, "/code"), &retry["discarded"]), ("overloaded", &json!(true)));
+    let done = of_kind(&records, "done");
+    let ends: Vec<_> = done.iter().map(|done| text(done, "/reason")).collect();
+    assert_eq!(ends, ["completed", "blocked", "error"]);
+    assert_eq!(text(done[0], "/answer"), "Whole.");
+    assert_eq!(text(of_kind(&records, "message")[1], "/finish"), "refusal");
+    assert!(!text(done[2], "/answer").is_empty(), "nobody is left with silence");
+}
