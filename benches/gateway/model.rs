@@ -69,12 +69,13 @@ fn frames(script: Script) -> impl futures_util::Stream<Item = Result<Bytes, Infa
                 interval.tick().await;
             }
             let mut out = String::with_capacity(at_once * 160);
-            for index in next..script.tokens.min(next + at_once) {
+            let end = script.tokens.min(next + at_once);
+            for index in next..end {
                 out.push_str(r#"data: {"id":"chat","object":"chat.completion.chunk","model":"bench","choices":[{"index":0,"delta":{"content":""#);
                 tokens::write(&mut out, &script.id, index);
                 out.push_str("\"}}]}\n\n");
-                next = index + 1;
             }
+            next = end;
             yield Ok(Bytes::from(out));
             // as if the tokens had to be thought of: whoever reads gets to read
             tokio::task::yield_now().await;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use divan::{Bencher, counter::ItemsCount};
 use futures_util::future::join_all;
 use portico::domain::{Overview, SessionId};
+use portico::meter::Meter;
 use portico::store::sqlite::SqliteStore;
 use portico::store::{Append, Appended, Position, Store, StoredRecord};
 
@@ -26,7 +27,7 @@ struct Ledgers {
 impl Ledgers {
     fn new(count: usize) -> Self {
         let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("append-{count}-{}", std::process::id()));
-        let store = SqliteStore::open(&dir).unwrap();
+        let store = SqliteStore::open(&dir, &Meter::none()).unwrap();
         let texts = ledger::texts(1);
         let overview = ledger::overview(&"ses_0".into(), &ledger::fold(&ledger::records(&texts)));
         let record = ledger::stored(&texts).remove(0);

@@ -14,8 +14,10 @@ use portico::domain::event::model::Parameters;
 use portico::domain::event::session::{Metadata, SessionCreated};
 use portico::domain::toolset::Toolset;
 use portico::domain::{Block, ChannelProfile, Clock, Cursor, Finish, IdSource, SessionId, Timestamp, Usage, View};
+use portico::meter::Meter;
 use portico::provider::{ModelEvent, ModelRequest, ModelStream, Provider};
 use portico::session::command::Post;
+use portico::session::metrics::SessionMetrics;
 use portico::session::reader::{Filter, Pulled};
 use portico::session::{FeedItem, Lease, Prepared, Reader, Sessions, Settings, Setup, Want};
 use portico::store::sqlite::SqliteStore;
@@ -111,13 +113,14 @@ impl World {
         let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("feed-{readers}-{}", std::process::id()));
         let long = Duration::from_secs(600);
         let sessions = Sessions::new(Settings {
-            store: Arc::new(SqliteStore::open(&dir).unwrap()),
+            store: Arc::new(SqliteStore::open(&dir, &Meter::none()).unwrap()),
             setup: Arc::new(OneAgent),
             clock: Arc::new(Parts),
             ids: Arc::new(Parts),
             passivate: long,
             expire: long,
             drain: long,
+            metrics: SessionMetrics::new(&Meter::none(), []),
         });
         let (id, text) = (SessionId::from("ses_1"), |text: &str| text.to_owned());
         let created = SessionCreated {
