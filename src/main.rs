@@ -3,7 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 use portico::cli::Cli;
+
+/// A turn is thousands of small allocations on whichever thread has time, which the system's allocator answers slower: `docs/PERFORMANCE.md`
+/// has the figures.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {

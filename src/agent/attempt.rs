@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_stream::stream;
 use futures_util::{Stream, StreamExt};
-use tokio::sync::mpsc;
+use tokio::task::consume_budget;
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
@@ -27,8 +27,6 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 const BACKOFF: Duration = Duration::from_millis(500);
 /// The code of a retry that asks for the last answer.
 const DEADLINE: &str = "deadline";
-/// Batches of a response between the network and the ledger: enough to overlap the two, little enough to hold a fast provider back.
-const BATCHES: usize = 8;
 
 /// A whole answer; its `message` is yielded.
 #[derive(Debug)]
@@ -55,8 +53,6 @@ pub(super) enum Stop {
     Deadline,
 }
 
-type Batch = Result<Vec<ModelEvent>, ModelError>;
-
 /// What came next from the provider.
 enum Received {
     Batch(Vec<ModelEvent>),
@@ -82,6 +78,8 @@ impl Agent {
                     match response.next().await {
                         Received::Batch(batch) => {
                             for delta in batch.into_iter().filter_map(|event| partial.take(event)) {
+                                // an answer that is there already must let others run
+                                consume_budget().await;
                                 yield Output::Live(LiveEvent::Delta(delta));
                             }
                             match partial.whole() {
@@ -137,7 +135,8 @@ impl Agent {
         }
     }
 
-    /// Sends the request. The response is read by its own task, so that the network never waits for the ledger, nor the ledger for it.
+    /// Makes the request; the first wait for its response sends it. The response is read where the turn is polled: the actor goes on
+    /// polling while an append is under way, so the network waits for the disk no longer than for the append to begin.
     fn send(&self, input: &StepInput) -> Response {
         let request = ModelRequest {
             model: self.turn.model.model.clone(),
@@ -146,11 +145,11 @@ impl Agent {
             messages: input.surface.clone(),
             parameters: self.turn.model.parameters.clone(),
         };
-        let (sender, batches) = mpsc::channel(BATCHES);
-        let stream = self.turn.model.provider.stream(request);
-        self.turn.tasks.spawn(pump(stream, sender));
-        let cancelled = Box::pin(self.turn.cancel.clone().cancelled_owned());
-        Response { batches, cancelled, deadline: Box::pin(tokio::time::sleep(self.time_left())) }
+        Response {
+            batches: self.turn.model.provider.stream(request),
+            cancelled: Box::pin(self.turn.cancel.clone().cancelled_owned()),
+            deadline: Box::pin(tokio::time::sleep(self.time_left())),
+        }
     }
 
     fn retry_record(&self, failure: &ModelError, delay: Duration, partial: &Partial) -> Retry {
@@ -188,9 +187,9 @@ impl Agent {
     }
 }
 
-/// A response under way. Its waits are made once, so that a batch registers nowhere anew.
+/// A response under way; its drop ends the request. Its waits are made once, so that a batch registers nowhere anew.
 struct Response {
-    batches: mpsc::Receiver<Batch>,
+    batches: ModelStream,
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     deadline: Pin<Box<Sleep>>,
 }
@@ -199,31 +198,12 @@ impl Response {
     async fn next(&mut self) -> Received {
         tokio::select! { biased;
             () = &mut self.cancelled => Received::Stopped(Stop::Cancel),
-            batch = self.batches.recv() => match batch {
+            batch = self.batches.next() => match batch {
                 Some(Ok(batch)) => Received::Batch(batch),
                 Some(Err(error)) => Received::Failed(error),
                 None => Received::Failed(http::cut()),
             },
             () = &mut self.deadline => Received::Stopped(Stop::Deadline),
-        }
-    }
-}
-
-/// Passes a response on until it ends or nobody listens any more, which ends the request.
-async fn pump(mut stream: ModelStream, sender: mpsc::Sender<Batch>) {
-    let mut closed = std::pin::pin!(sender.closed());
-    loop {
-        let item = tokio::select! { biased;
-            () = &mut closed => return,
-            item = stream.next() => item,
-        };
-        match item {
-            Some(item) => {
-                if sender.send(item).await.is_err() {
-                    return;
-                }
-            }
-            None => return,
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn id_only(out: &mut String, id: Cursor) {
     out.push_str(&format!("id: {id}\n\n"));
 }
 
-pub(super) fn items(items: &[FeedItem]) -> String {
+pub fn items(items: &[FeedItem]) -> String {
     let mut out = String::with_capacity(items.len() * 160);
     for item in items {
         match item {

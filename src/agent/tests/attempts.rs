@@ -96,3 +96,11 @@ async fn a_filtered_or_cut_answer_is_taken_though_it_is_empty() {
         assert_eq!((ran.end.reason.as_str(), requests), (reason, 1));
     }
 }
+
+#[tokio::test]
+async fn a_response_that_is_always_ready_lets_others_run() {
+    let beside = tokio::spawn(async {});
+    let (ran, ..) = responses(vec![vec![Act::Flood(10_000), said(&"x".repeat(10_000), Finish::Stop)]], 0).await;
+    assert_eq!(ran.end.reason.as_str(), "completed");
+    assert!(beside.is_finished());
+}

@@ -57,7 +57,7 @@ pub(crate) enum Act {
     Fail(ModelError),
     /// So many text deltas of one character, one batch each.
     Flood(u32),
-    /// In the task that reads the response.
+    /// While the response is read.
     Panic,
     /// In the call that makes it.
     PanicAtOnce,

@@ -51,11 +51,11 @@ pub(super) fn transcript(db: &mut Connection, session: &SessionId) -> Result<(Ve
     Ok((records, head))
 }
 
+pub(super) const LOAD: &str = "SELECT s.head, p.fold_version, p.through_seq, p.state
+    FROM session AS s LEFT JOIN snapshot AS p ON p.session = s.n WHERE s.id = ?1 AND s.deleted = 0";
+
 pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<Loaded>, StoreError> {
-    let mut query = db.prepare_cached(
-        "SELECT s.head, p.fold_version, p.through_seq, p.state FROM session AS s LEFT JOIN snapshot AS p ON p.session = s.n
-         WHERE s.id = ?1 AND s.deleted = 0",
-    )?;
+    let mut query = db.prepare_cached(LOAD)?;
     let loaded = query.query_row([session.as_str()], |row| {
         let snapshot = match row.get::<_, Option<u32>>(1)? {
             Some(fold_version) => Some(Snapshot { fold_version, through_seq: unsigned(row, 2)?, state: row.get(3)? }),

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus};
 
 use super::write::Prepared;
 use super::writer::{Asked, Command, write_group};
@@ -53,6 +53,18 @@ async fn a_closed_store_has_let_go_of_its_folder_and_emptied_its_log() {
 
 fn size(path: &Path) -> u64 {
     path.metadata().map_or(0, |meta| meta.len())
+}
+
+#[test]
+fn a_statement_is_compiled_once_whatever_is_bound_to_it() {
+    let folder = TestFolder::absent();
+    let _store = open(&folder);
+    let db = schema::connect_reader(&folder.path().join("portico.db")).unwrap();
+    for id in ["ses_1", "ses_2", "ses_3"] {
+        let mut query = db.prepare_cached(read::LOAD).unwrap();
+        assert!(!query.exists([id]).unwrap());
+        assert_eq!(query.get_status(StatementStatus::RePrepare), 0);
+    }
 }
 
 #[tokio::test]
