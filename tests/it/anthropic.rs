@@ -115,3 +115,24 @@ async fn an_error_in_mid_stream_is_asked_again_and_a_refusal_is_no_success() {
     assert_eq!(text(of_kind(&records, "message")[1], "/finish"), "refusal");
     assert!(!text(done[2], "/answer").is_empty(), "nobody is left with silence");
 }
+
+#[tokio::test]
+async fn a_thought_that_nothing_followed_does_not_end_its_session() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let thinks = |blocks: Blocks| blocks.think("hm", "Eq+/==");
+    for (answer, reason) in [
+        (thinks(Blocks::begin().say("Some.")), "end_turn"),
+        (thinks(Blocks::begin().say("Some.")), "max_tokens"),
+        (thinks(Blocks::begin()).say(""), "max_tokens"),
+        (thinks(Blocks::begin()).say("\n\n"), "max_tokens"),
+    ] {
+        let id = gateway.session().await;
+        provider.push(answer.stop(reason));
+        provider.push(Blocks::begin().say("Whole.").stop("end_turn"));
+        ask(&gateway, &id, "go", MODEL).await;
+        ask(&gateway, &id, "and?", MODEL).await;
+        let records = gateway.audited(&id).await;
+        assert_eq!(text(of_kind(&records, "done")[1], "/reason"), "completed");
+    }
+}

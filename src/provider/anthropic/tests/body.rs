@@ -136,6 +136,28 @@ fn roles_alternate_and_a_user_begins_and_ends() {
 }
 
 #[test]
+fn no_message_of_the_model_ends_with_a_thought() {
+    let said = |text: &str| Block::Text { text: text.into() };
+    let (thinks, redacted) = (|| thought("hm", r#"{"signature":"s"}"#), || thought("", r#"{"redacted":"r"}"#));
+    for (content, kinds) in [
+        (vec![said("x"), thinks()], vec!["text"]),
+        (vec![thinks(), said("x"), redacted(), thinks(), said("")], vec!["thinking", "text"]),
+        (vec![thinks(), said("\n\n")], vec![]),
+        (vec![redacted()], vec![]),
+        (vec![thinks(), said("x")], vec!["thinking", "text"]),
+    ] {
+        let shape = shape(&request(vec![user("a"), assistant(content.clone()), user("b")]));
+        let answers: Vec<_> = shape.into_iter().filter(|(role, _)| role == "assistant").map(|(_, kinds)| kinds).collect();
+        let expected = if kinds.is_empty() { vec![] } else { vec![kinds] };
+        assert_eq!(answers, expected, "{content:?}");
+    }
+    let by_hand = vec![user("a"), assistant(vec![said("x"), thinks()]), assistant(vec![said("a person's")]), user("b")];
+    assert_eq!(shape(&request(by_hand))[1].1, ["text", "text"]);
+    let calls = vec![user("a"), assistant(vec![thinks(), call("c", "{}")]), result("c", "r", false)];
+    assert_eq!(shape(&request(calls))[1].1, ["thinking", "tool_use"], "in a tool loop nothing is taken away");
+}
+
+#[test]
 fn results_stand_before_text_and_a_failure_says_something() {
     let request = request(vec![
         user("a"),
