@@ -179,6 +179,7 @@ fn arguments_that_are_no_object_become_one() {
         ("[1, 2]", r#"{"unparsed":[1,2]}"#),
         ("7", r#"{"unparsed":7}"#),
         ("null", r#"{"unparsed":null}"#),
+        (r#"{"a":"\ud83d"}"#, r#"{"unparsed":"{\"a\":\"\\ud83d\"}"}"#),
         ("{\"b\":1e3,\"b\":2}", r#"{"b":1e3,"b":2}"#),
     ] {
         let request = request(vec![user("a"), assistant(vec![call("c", args)]), result("c", "no", true)]);
