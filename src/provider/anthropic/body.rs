@@ -34,7 +34,8 @@ impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { request, provider } = self;
         let max_tokens = request.parameters.max_output_tokens.unwrap_or_else(|| claude(&request.model).max_tokens);
-        let Asked { thinking, output_config } = asked(request, provider, max_tokens);
+        let messages = messages(request, provider);
+        let Asked { thinking, output_config } = asked(request, &messages, max_tokens);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", &request.model)?;
         map.serialize_entry("max_tokens", &max_tokens)?;
@@ -55,7 +56,7 @@ impl Serialize for Body<'_> {
         if !request.system.trim().is_empty() {
             map.serialize_entry("system", &[System { kind: "text", text: &request.system, cache_control: CacheControl::EPHEMERAL }])?;
         }
-        map.serialize_entry("messages", &messages(request, provider))?;
+        map.serialize_entry("messages", &messages)?;
         map.end()
     }
 }

@@ -68,6 +68,17 @@ enum Part<'a> {
     },
 }
 
+impl Message<'_> {
+    /// It answers calls: the round that made them goes on.
+    pub(super) fn has_result(&self) -> bool {
+        self.content.iter().any(|part| matches!(part, Part::ToolResult { .. }))
+    }
+
+    pub(super) fn begins_with_thought(&self) -> bool {
+        self.content.first().is_some_and(Part::is_thought)
+    }
+}
+
 impl Part<'_> {
     fn is_thought(&self) -> bool {
         matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
