@@ -12,7 +12,7 @@ use tokio::task::consume_budget;
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::Output;
+use super::{Blob, Output};
 use super::port::StepInput;
 use super::run::{Agent, record};
 use crate::domain::event::model::{Message, Request, Retry, Thinking};
@@ -125,23 +125,33 @@ impl Agent {
     }
 
     fn request_record(&self) -> Request {
+        let (tools, withheld) = self.offered_and_withheld();
         Request {
             attempt: self.attempts,
             provider: self.turn.model.provider.id().into(),
             model: self.turn.model.model.clone(),
             parameters: self.turn.model.parameters.clone(),
             system_digest: self.turn.system.digest.clone(),
-            tools_digest: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.digest.clone()),
+            tools_digest: tools.map(|t| t.digest.clone()),
+            withheld_digest: withheld.map(|t| t.digest.clone()),
         }
+    }
+
+    /// The tools that are offered, and those that are withheld: the last answer may call none.
+    fn offered_and_withheld(&self) -> (Option<&Blob>, Option<&Blob>) {
+        let tools = self.turn.tools.as_ref();
+        if self.is_last() { (None, tools) } else { (tools, None) }
     }
 
     /// Makes the request; the first wait for its response sends it. The response is read where the turn is polled: the actor goes on
     /// polling while an append is under way, so the network waits for the disk no longer than for the append to begin.
     fn send(&self, input: &StepInput) -> Response {
+        let (tools, withheld) = self.offered_and_withheld();
         let request = ModelRequest {
             model: self.turn.model.model.clone(),
             system: self.turn.system.text.clone(),
-            tools: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.text.clone()),
+            tools: tools.map(|t| t.text.clone()),
+            withheld: withheld.map(|t| t.text.clone()),
             messages: input.surface.clone(),
             parameters: self.turn.model.parameters.clone(),
         };

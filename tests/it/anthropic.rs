@@ -94,6 +94,26 @@ async fn an_owner_sees_thoughts_and_nobody_but_an_operator_what_is_only_for_the_
 }
 
 #[tokio::test]
+async fn the_last_request_has_the_tools_of_those_before_it_and_forbids_them() {
+    let provider = Provider::start().await;
+    provider.offers(&["ask_user", "bash"]);
+    provider.may_offer_none();
+    let gateway = Gateway::with(&provider, Settings { agent: "max_steps = 1", ..THINKS }).await;
+    let id = gateway.cli_session().await;
+    provider.push(Blocks::begin().bash("c1", "true").stop("tool_use"));
+    provider.push(Blocks::begin().say("What I know.").stop("end_turn"));
+    ask(&gateway, &id, "go", MODEL).await;
+    let [first, last] = &provider.requests()[..] else { panic!("two requests") };
+    assert_eq!(first["tools"], last["tools"]);
+    assert_eq!((&first["tool_choice"], &last["tool_choice"]), (&Value::Null, &json!({"type": "none"})));
+    let records = gateway.audited(&id).await;
+    let sent = of_kind(&records, "request");
+    assert_eq!(sent[0]["tools_digest"], sent[1]["withheld_digest"]);
+    assert!(sent[0]["withheld_digest"].is_null() && sent[1]["tools_digest"].is_null(), "{sent:?}");
+    assert_eq!(text(the(&records, "done"), "/reason"), "max_steps");
+}
+
+#[tokio::test]
 async fn an_error_in_mid_stream_is_asked_again_and_a_refusal_is_no_success() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;

@@ -93,8 +93,8 @@ impl Provider for Script {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        let ModelRequest { model, system, tools, messages, parameters } = request;
-        json!([model, system, tools, messages, parameters]).to_string().into_bytes()
+        let ModelRequest { model, system, tools, withheld, messages, parameters } = request;
+        json!([model, system, tools, withheld, messages, parameters]).to_string().into_bytes()
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

@@ -19,7 +19,7 @@ super::family! {
     }
 }
 
-/// One HTTP request to a provider. With the surface at this point and the two blobs it rebuilds byte for byte.
+/// One HTTP request to a provider. With the surface at this point and the blobs that it names it rebuilds byte for byte.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Counts from 1 within the step.
@@ -31,6 +31,9 @@ pub struct Request {
     /// Absent where the model was offered no tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_digest: Option<DigestId>,
+    /// Of the last answer, which may call nothing: the tools that the requests before it offered. Never beside `tools_digest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_digest: Option<DigestId>,
 }
 
 /// Settings of a request, as the agent chose them; the wire knows how its provider spells them.
@@ -92,7 +95,7 @@ impl Model {
                 if state.attempt.is_some() {
                     return Err(FoldError::inconsistent(head, "a request while another attempt is open"));
                 }
-                let digests = std::iter::once(&e.system_digest).chain(&e.tools_digest);
+                let digests = std::iter::once(&e.system_digest).chain(&e.tools_digest).chain(&e.withheld_digest);
                 state.blobs.extend(digests.cloned());
                 let step = state.open_step(head)?;
                 step.attempts = e.attempt;

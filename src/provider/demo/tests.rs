@@ -14,6 +14,7 @@ fn request(messages: Vec<SurfaceMessage>, tools: Option<&str>) -> ModelRequest {
         model: "demo".into(),
         system: "be kind".into(),
         tools: tools.map(Into::into),
+        withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
         parameters: Parameters::default(),
     }

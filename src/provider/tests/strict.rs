@@ -60,7 +60,7 @@ fn strictly(bytes: &[u8]) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_replayed_request_is_strict_json(arguments in arguments()) {

@@ -39,6 +39,7 @@ pub(super) fn request(messages: Vec<SurfaceMessage>) -> ModelRequest {
         model: MODEL.into(),
         system: "be brief".into(),
         tools: Some(tools.into()),
+        withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
         parameters: Parameters::default(),
     }
@@ -219,4 +220,15 @@ fn the_last_answer_may_call_nothing_and_still_names_what_was_called() {
     request.tools = None;
     let expected = r#""tools":[{"name":"look","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"},"system""#;
     assert!(text(&request).contains(expected), "{}", text(&request));
+}
+
+#[test]
+fn withheld_tools_are_the_same_bytes_and_none_may_be_called() {
+    let mut request = request(conversation());
+    let before = text(&request);
+    request.withheld = request.tools.take();
+    let (head, tail) = before.split_once(r#""system":"#).unwrap();
+    assert_eq!(text(&request), format!(r#"{head}"tool_choice":{{"type":"none"}},"system":{tail}"#));
+    request.messages.truncate(1);
+    assert!(text(&request).contains(r#""tool_choice":{"type":"none"}"#), "also where nothing was called yet");
 }

@@ -263,6 +263,7 @@ impl Server {
             parameters: Parameters::default(),
             system_digest: "d".into(),
             tools_digest: None,
+            withheld_digest: None,
         });
         self.feed.open_attempt(seq);
         self.attempts.insert(seq, Attempt { message_id, sent: Vec::new() });
