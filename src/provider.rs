@@ -54,6 +54,8 @@ pub enum ModelEvent {
         id: ToolCallId,
         tool: String,
     },
+    /// What the request cost by now; it holds instead of the one before. Sent as soon as it is known, for what is cut was paid all the same.
+    Usage(Usage),
     /// The terminal event was seen: the answer is whole. Nothing follows.
     Finished {
         content: Vec<Block>,

@@ -35,15 +35,26 @@ pub(super) struct Answer {
     pub(super) finish: Finish,
 }
 
-/// Why a step's attempts came to no answer.
+/// Why a step's attempts came to no answer; `usage` is what no record tells of.
 #[derive(Debug)]
 pub(super) enum Failure {
-    Model(ModelError),
+    Model {
+        error: ModelError,
+        usage: Usage,
+    },
     /// With the text that was visible by then.
     Stopped {
         by: Stop,
         text: String,
+        usage: Usage,
     },
+}
+
+impl Failure {
+    /// By a cancel, before there was anything.
+    pub(super) fn cancelled() -> Self {
+        Self::Stopped { by: Stop::Cancel, text: String::new(), usage: Usage::default() }
+    }
 }
 
 /// What stops an attempt that the provider would have gone on with.
@@ -101,8 +112,8 @@ impl Agent {
                             break out_of_time();
                         }
                         Received::Stopped(by) => {
-                            let (text, message) = partial.interrupted();
-                            *end = Err(Failure::Stopped { by, text });
+                            let (stopped, message) = partial.interrupted(by);
+                            *end = Err(stopped);
                             if let Some(message) = message {
                                 yield record(message);
                             }
@@ -112,12 +123,12 @@ impl Agent {
                 };
                 drop(response);
                 let Some(delay) = self.retry_delay(&failure, tries) else {
-                    *end = Err(Failure::Model(failure));
+                    *end = Err(Failure::Model { error: failure, usage: partial.usage });
                     return;
                 };
                 yield record(self.retry_record(&failure, delay, &partial));
                 if self.cancelled_within(delay.min(self.time_left())).await {
-                    *end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
+                    *end = Err(Failure::cancelled());
                     return;
                 }
             }
@@ -168,6 +179,7 @@ impl Agent {
             code: failure.code.into(),
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             discarded: partial.live,
+            usage: Some(partial.usage).filter(|usage| *usage != Usage::default()),
         }
     }
 
@@ -237,12 +249,14 @@ struct Partial {
     blocks: Vec<Block>,
     /// One live event of any kind was shown.
     live: bool,
-    finished: Option<(Vec<Block>, Finish, Usage)>,
+    finished: Option<(Vec<Block>, Finish)>,
+    /// As far as the provider has said.
+    usage: Usage,
 }
 
 impl Partial {
     fn new(message_id: MessageId) -> Self {
-        Self { message_id, blocks: Vec::new(), live: false, finished: None }
+        Self { message_id, blocks: Vec::new(), live: false, finished: None, usage: Usage::default() }
     }
 
     /// Takes an event in; what readers see of it, if anything.
@@ -257,8 +271,12 @@ impl Partial {
                 (block, DeltaKind::Reasoning(text))
             }
             ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
+            ModelEvent::Usage(usage) => {
+                self.usage = usage;
+                return None;
+            }
             ModelEvent::Finished { content, finish, usage } => {
-                self.finished = Some((content, finish, usage));
+                (self.finished, self.usage) = (Some((content, finish)), usage);
                 return None;
             }
         };
@@ -280,26 +298,23 @@ impl Partial {
 
     /// The whole answer, once the provider's terminal event was seen. One that says nothing and calls nothing is no answer.
     fn whole(&mut self) -> Option<Result<Message, ModelError>> {
-        let (content, finish, usage) = self.finished.take()?;
+        let (content, finish) = self.finished.take()?;
         let filtered = matches!(finish, Finish::ContentFilter | Finish::Refusal | Finish::MaxTokens);
         if !filtered && text_of(&content).trim().is_empty() && calls_of(&content).next().is_none() {
             let message = "the model's answer was empty".into();
             return Some(Err(ModelError { class: ErrorClass::Retry, code: "empty_response", message, retry_after: None }));
         }
-        Some(Ok(Message { message_id: self.message_id.clone(), content, finish, usage, interrupted: false, author: None }))
+        Some(Ok(Message { message_id: self.message_id.clone(), content, finish, usage: self.usage, interrupted: false, author: None }))
     }
 
-    /// What was visible, and its record; half-received tool calls are dropped.
-    fn interrupted(self) -> (String, Option<Message>) {
-        let text = text_of(&self.blocks);
-        let message = (!text.is_empty()).then(|| Message {
-            message_id: self.message_id,
-            content: self.blocks,
-            finish: Finish::Cancelled,
-            usage: Usage::default(),
-            interrupted: true,
-            author: None,
-        });
-        (text, message)
+    /// What was visible, and its record if there was anything; half-received tool calls are dropped.
+    fn interrupted(self, by: Stop) -> (Failure, Option<Message>) {
+        let (text, usage) = (text_of(&self.blocks), self.usage);
+        if text.is_empty() {
+            return (Failure::Stopped { by, text, usage }, None);
+        }
+        let (message_id, content, finish) = (self.message_id, self.blocks, Finish::Cancelled);
+        let message = Message { message_id, content, finish, usage, interrupted: true, author: None };
+        (Failure::Stopped { by, text, usage: Usage::default() }, Some(message))
     }
 }

@@ -114,6 +114,28 @@ async fn the_last_request_has_the_tools_of_those_before_it_and_forbids_them() {
 }
 
 #[tokio::test]
+async fn a_cancel_does_not_forget_what_was_paid() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    for (answer, visible) in [(Blocks::begin().say("half"), 1), (Blocks::begin().think("hm", "Eq+/=="), 0)] {
+        let id = gateway.session().await;
+        let gate = format!("hold {visible}");
+        provider.push(answer.gate(&gate));
+        gateway.say_with(&id, &json!({"text": "go", "model": MODEL})).await;
+        let mut feed = Sse::open(&gateway, &format!("/v1/sessions/{id}/events"), &[]).await;
+        feed.until_kind(if visible == 1 { "text_delta" } else { "reasoning_delta" }).await;
+        gateway.post(&format!("/v1/sessions/{id}/cancel"), &json!({})).await;
+        gateway.idle(&id).await;
+        let records = gateway.audited(&id).await;
+        let begun = json!({"input": 6, "cache_read": 5, "cache_write": 2, "output": 1, "reasoning": 0});
+        assert_eq!(the(&records, "done")["usage"], begun);
+        let messages = of_kind(&records, "message");
+        assert_eq!(messages.len(), visible);
+        assert!(messages.iter().all(|message| message["usage"] == begun && message["interrupted"] == true), "{messages:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_error_in_mid_stream_is_asked_again_and_a_refusal_is_no_success() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
@@ -128,7 +150,11 @@ async fn an_error_in_mid_stream_is_asked_again_and_a_refusal_is_no_success() {
     let records = gateway.audited(&id).await;
     let retry = the(&records, "retry");
     assert_eq!((text(retry, "/code"), &retry["discarded"]), ("overloaded", &json!(true)));
+    let begun = json!({"input": 6, "cache_read": 5, "cache_write": 2, "output": 1, "reasoning": 0});
+    assert_eq!(retry["usage"], begun);
     let done = of_kind(&records, "done");
+    assert_eq!(done[0]["usage"], json!({"input": 12, "cache_read": 10, "cache_write": 4, "output": 5, "reasoning": 3}), "both attempts");
+    assert_eq!(done[2]["usage"], begun, "no record but this one tells of it");
     let ends: Vec<_> = done.iter().map(|done| text(done, "/reason")).collect();
     assert_eq!(ends, ["completed", "blocked", "error"]);
     assert_eq!(text(done[0], "/answer"), "Whole.");

@@ -53,6 +53,9 @@ pub struct Retry {
     pub delay_ms: u64,
     /// The attempt had live events: whatever a reader shows of it is void.
     pub discarded: bool,
+    /// What the attempt cost all the same; absent where the provider had not said by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// The text that stands beside tool calls; a view of the same text in `message`.
@@ -105,8 +108,11 @@ impl Model {
                 state.attempt = None;
                 // the first record after a restart: nothing ran since the one before it
                 let since = state.updated_at;
-                if let Some(turn) = state.turn.as_mut().filter(|_| e.code == Retry::RESTART) {
-                    turn.idle_ms += millis(head.at.since(since));
+                if let Some(turn) = state.turn.as_mut() {
+                    turn.usage += e.usage.unwrap_or_default();
+                    if e.code == Retry::RESTART {
+                        turn.idle_ms += millis(head.at.since(since));
+                    }
                 }
             }
             Model::Thinking(_) => {}

@@ -206,7 +206,8 @@ impl Walk {
     }
 
     fn retry(&mut self) -> AgentEvent {
-        Retry { attempt: 1, code: "x".into(), delay_ms: 5, discarded: self.flip() }.into()
+        let usage = self.flip().then(|| Usage { input: 3, ..Usage::default() });
+        Retry { attempt: 1, code: "x".into(), delay_ms: 5, discarded: self.flip(), usage }.into()
     }
 
     fn thinking(&mut self) -> AgentEvent {

@@ -114,6 +114,15 @@ async fn a_request_that_is_given_up_is_no_error_of_the_provider() {
 }
 
 #[tokio::test]
+async fn what_was_paid_is_counted_also_where_no_answer_came_of_it() {
+    let paid = |input| Ok(vec![ModelEvent::Usage(Usage { input, ..Usage::default() })]);
+    let samples = asked(vec![paid(5), paid(7)], 2).await;
+    samples.has(&["portico_tokens_total{provider=\"acme\",kind=\"input\"} 7"]);
+    samples.lacks("first_delta_seconds_count{provider=\"acme\"} 1");
+    asked(vec![paid(5), overloaded()], 9).await.has(&["portico_tokens_total{provider=\"acme\",kind=\"input\"} 5"]);
+}
+
+#[tokio::test]
 async fn an_answer_that_was_whole_before_its_reader_went_is_whole() {
     asked(vec![text(), finished()], 2).await.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"ok\"} 1"]);
 }

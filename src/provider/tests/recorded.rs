@@ -84,7 +84,7 @@ fn shown(events: &[ModelEvent]) -> Vec<(u32, String)> {
     let one = |event: &ModelEvent| match event {
         ModelEvent::Text { block, text } | ModelEvent::Reasoning { block, text } => letters(block, text),
         ModelEvent::ToolInput { block, id, tool } => vec![(*block, format!("{id} {tool}"))],
-        ModelEvent::Finished { .. } => vec![],
+        ModelEvent::Usage(_) | ModelEvent::Finished { .. } => vec![],
     };
     events.iter().flat_map(one).collect()
 }

@@ -50,8 +50,9 @@ fn stop(reason: &str) -> Vec<Value> {
 fn thoughts_keep_their_place_and_what_their_provider_wants_back() {
     let (events, end) = Recorded::named("anthropic/redacted").whole();
     assert_eq!(end, Ok(()));
-    assert_eq!(events[0], ModelEvent::Reasoning { block: 2, text: "A command will do.".into() }, "two redacted ones stand before it");
-    assert_eq!(events[1], ModelEvent::Text { block: 3, text: "I look it up.".into() });
+    assert!(matches!(events[0], ModelEvent::Usage(_)), "it is known from the start: {:?}", events[0]);
+    assert_eq!(events[1], ModelEvent::Reasoning { block: 2, text: "A command will do.".into() }, "two redacted ones stand before it");
+    assert_eq!(events[2], ModelEvent::Text { block: 3, text: "I look it up.".into() });
     let (content, finish, _) = finished(events);
     assert_eq!(
         serde_json::to_string(&content).unwrap(),
