@@ -42,6 +42,10 @@ pub(super) enum Failure {
         error: ModelError,
         usage: Usage,
     },
+    /// The model ended without a word, after what it had said: it has nothing to add.
+    Silent {
+        usage: Usage,
+    },
     /// With the text that was visible by then.
     Stopped {
         by: Stop,
@@ -95,6 +99,10 @@ impl Agent {
                             }
                             match partial.whole() {
                                 None => {}
+                                Some(Err(_)) if self.has_spoken() => {
+                                    *end = Err(Failure::Silent { usage: partial.usage });
+                                    return;
+                                }
                                 Some(Err(empty)) => break empty,
                                 Some(Ok(message)) => {
                                     *end = Ok(Answer { content: message.content.clone(), finish: message.finish });

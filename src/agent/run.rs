@@ -203,9 +203,23 @@ impl Agent {
         End::new(reason, self.said.text.clone())
     }
 
+    /// The end of a turn whose last step had nothing to add to what was said.
+    fn silent(&self) -> End {
+        match &self.last {
+            Some((end, _)) => End { answer: self.said.text.clone(), ..end.clone() },
+            None => self.answered(),
+        }
+    }
+
+    /// The newest answer has text: an empty one after it says that this was all, and asking again would give the same.
+    pub(super) fn has_spoken(&self) -> bool {
+        !self.said.text.trim().is_empty()
+    }
+
     fn failed(&self, failure: Failure) -> End {
         match failure {
             Failure::Model { error, usage } => End { usage, ..End::error(error.code, error.message) },
+            Failure::Silent { usage } => End { usage, ..self.silent() },
             Failure::Stopped { by: Stop::Deadline, text, usage } => {
                 let known = [text, self.said.text.clone()].into_iter().find(|t| !t.is_empty());
                 End { answer: known.unwrap_or_default(), usage, ..late() }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::anthropic::Blocks;
-use crate::harness::{Gateway, Provider, Reply, Settings, Sse, list, of_kind, text, the};
+use crate::harness::{Gateway, Provider, Reply, Settings, Sse, list, number, of_kind, text, the};
 
 const THINKS: Settings = Settings { server: "", agent: "reasoning_effort = \"low\"\n", tables: "[tools.bash]\npolicy = \"allow\"\n" };
 const MODEL: &str = "claude-sonnet-4-5";
@@ -111,6 +111,30 @@ async fn the_last_request_has_the_tools_of_those_before_it_and_forbids_them() {
     assert_eq!(sent[0]["tools_digest"], sent[1]["withheld_digest"]);
     assert!(sent[0]["withheld_digest"].is_null() && sent[1]["tools_digest"].is_null(), "{sent:?}");
     assert_eq!(text(the(&records, "done"), "/reason"), "max_steps");
+}
+
+#[tokio::test]
+async fn a_model_that_said_all_beside_its_calls_may_end_without_a_word() {
+    let provider = Provider::start().await;
+    provider.offers(&["ask_user", "bash"]);
+    let gateway = Gateway::with(&provider, THINKS).await;
+    let id = gateway.cli_session().await;
+    for (model, call, silence) in [
+        (MODEL, Blocks::begin().think("hm", "Eq+/==").say("It is done.").bash("c1", "true").stop("tool_use"), Blocks::begin().stop("end_turn")),
+        ("mock", Reply::stream().say("It is done.").bash("c2", "true").calls(), Reply::stream().stop()),
+    ] {
+        provider.push(call);
+        provider.push(silence);
+        ask(&gateway, &id, "go", model).await;
+        provider.push(if model == MODEL { Blocks::begin().say("Yes.").stop("end_turn") } else { Reply::text("Yes.") });
+        ask(&gateway, &id, "really?", model).await;
+    }
+    let records = gateway.audited(&id).await;
+    assert!(of_kind(&records, "retry").is_empty());
+    let done = of_kind(&records, "done");
+    let ends: Vec<_> = done.iter().map(|done| (text(done, "/reason"), text(done, "/answer"), number(done, "/usage/input"))).collect();
+    let (silent, said) = (|input| ("completed", "It is done.", input), |input| ("completed", "Yes.", input));
+    assert_eq!(ends, [silent(12), said(6), silent(12), said(6)], "both requests are paid");
 }
 
 #[tokio::test]

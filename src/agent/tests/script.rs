@@ -149,7 +149,7 @@ pub(crate) fn call(id: &str, tool: &str) -> ToolCall {
     ToolCall { id: id.into(), tool: tool.into(), args: Args::from_model(&format!("{{\"of\":\"{id}\"}}")) }
 }
 
-fn finished(content: Vec<Block>, finish: Finish) -> Act {
+pub(crate) fn finished(content: Vec<Block>, finish: Finish) -> Act {
     let usage = Usage { input: 10, output: 2, ..Usage::default() };
     Act::Send(vec![ModelEvent::Finished { content, finish, usage }])
 }
