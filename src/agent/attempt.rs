@@ -12,9 +12,9 @@ use tokio::task::consume_budget;
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::{Blob, Output};
 use super::port::StepInput;
 use super::run::{Agent, record};
+use super::{Blob, Output};
 use crate::domain::event::model::{Message, Request, Retry, Thinking};
 use crate::domain::live::{Delta, DeltaKind};
 use crate::domain::message::{calls_of, text_of};

@@ -120,7 +120,11 @@ async fn a_model_that_said_all_beside_its_calls_may_end_without_a_word() {
     let gateway = Gateway::with(&provider, THINKS).await;
     let id = gateway.cli_session().await;
     for (model, call, silence) in [
-        (MODEL, Blocks::begin().think("hm", "Eq+/==").say("It is done.").bash("c1", "true").stop("tool_use"), Blocks::begin().stop("end_turn")),
+        (
+            MODEL,
+            Blocks::begin().think("hm", "Eq+/==").say("It is done.").bash("c1", "true").stop("tool_use"),
+            Blocks::begin().stop("end_turn"),
+        ),
         ("mock", Reply::stream().say("It is done.").bash("c2", "true").calls(), Reply::stream().stop()),
     ] {
         provider.push(call);

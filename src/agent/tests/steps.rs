@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::port::{bench, input, play};
 use super::script::{Script, TestTool, answer, call, calls, failure, finished, said, text};
 use crate::agent::{Begin, Said};
-use crate::domain::{Block, Finish};
 use crate::domain::state::{CallState, OpenStep};
 use crate::domain::toolset::Policy;
+use crate::domain::{Block, Finish};
 use crate::provider::ErrorClass;
 
 fn within(finish: Option<Finish>, calls: Vec<CallState>, said: &str) -> Begin {

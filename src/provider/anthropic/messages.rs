@@ -94,9 +94,7 @@ pub(super) fn messages<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Mes
             SurfaceMessage::ToolResult { tool_call_id, content, is_error, .. } => {
                 (Role::User, vec![result(tool_call_id.as_str(), content, *is_error)])
             }
-            SurfaceMessage::Assistant { content } => {
-                (Role::Assistant, answer(content, request, provider))
-            }
+            SurfaceMessage::Assistant { content } => (Role::Assistant, answer(content, request, provider)),
         };
         add(&mut said, role, parts);
     }

@@ -41,9 +41,7 @@ pub(super) fn asked(request: &ModelRequest, messages: &[Message<'_>], max_tokens
     let level = EFFORTS.iter().position(|e| *e == effort);
     match (claude(&request.model).thinking, level) {
         (Thinking::Never, _) => Asked::default(),
-        (Thinking::Budget, Some(level)) if may_begin(messages) => {
-            Asked { thinking: budget(level, max_tokens), output_config: None }
-        }
+        (Thinking::Budget, Some(level)) if may_begin(messages) => Asked { thinking: budget(level, max_tokens), output_config: None },
         (Thinking::Budget, _) => Asked::default(),
         (Thinking::Adaptive { efforts, .. }, Some(level)) => Asked {
             thinking: Some(Config { kind: "adaptive", budget_tokens: None, display: Some("summarized") }),

@@ -49,8 +49,14 @@ async fn asked(batches: Vec<Batch>, take: usize) -> Samples {
     let samples = Samples(recorder.handle());
     let hangs = take == batches.len();
     let provider = Metered::new(Arc::new(Scripted { batches, hangs }), Meter::new(recorder));
-    let request =
-        ModelRequest { model: "m".into(), system: "".into(), tools: None, withheld: None, messages: Vec::new(), parameters: Parameters::default() };
+    let request = ModelRequest {
+        model: "m".into(),
+        system: "".into(),
+        tools: None,
+        withheld: None,
+        messages: Vec::new(),
+        parameters: Parameters::default(),
+    };
     let _ = provider.stream(request).take(take).collect::<Vec<_>>().await;
     samples
 }
