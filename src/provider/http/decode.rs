@@ -101,16 +101,12 @@ impl<A: Answer> Decoder<A> {
     }
 }
 
-/// Tells what the request cost by now: once in a batch, and in front of its last event, for servers that count with every piece would part
-/// its text.
+/// Tells what the request cost by now: once in a batch, and in front, for servers that count with every piece would part its text.
 pub fn count(usage: Usage, events: &mut Vec<ModelEvent>) {
-    let told = events.iter_mut().rev().find_map(|event| match event {
-        ModelEvent::Usage(told) => Some(told),
-        ModelEvent::Text { .. } | ModelEvent::Reasoning { .. } | ModelEvent::ToolInput { .. } | ModelEvent::Finished { .. } => None,
-    });
-    match told {
-        Some(told) => *told = usage,
-        None => events.insert(events.len().saturating_sub(1), ModelEvent::Usage(usage)),
+    if let Some(ModelEvent::Usage(told)) = events.first_mut() {
+        *told = usage;
+    } else {
+        events.insert(0, ModelEvent::Usage(usage));
     }
 }
 
