@@ -115,7 +115,7 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let session = gateway.session_to_read(&caller, &id, Scope::SessionsWrite).await?;
+    let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let overview = session.overview()?;
     gateway.channel_open_to(&caller, &overview.channel, "posting to a cli session")?;
     if body::wants_stream(&headers) || body::prefer_wait(&headers).is_some() {
@@ -135,6 +135,7 @@ pub(crate) async fn post(
         body_hash: read.hash(),
     });
     let filter = Filter { view: view_for(&caller, None)?, types: None, may_decide: gateway.may_decide(&caller, &overview.owner) };
+    gateway.sessions.repair(&session).await?;
     let presence = Presence::new(session.feed().clone());
     let posted = accept(&gateway, &caller, &session, message, key).await?;
     let replayed = posted.replayed;

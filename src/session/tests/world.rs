@@ -204,7 +204,8 @@ impl World {
     }
 
     pub(super) async fn reader(&self, view: View) -> Reader {
-        let lease = within(self.sessions.open_to_read(&id())).await.unwrap();
+        let lease = self.lease().await;
+        within(self.sessions.repair(&lease)).await.unwrap();
         let filter = Filter { view, types: None, may_decide: Arc::new(|_| false) };
         Reader::new(lease.feed().clone(), filter, Cursor { seq: 0, n: 0 }).unwrap()
     }
@@ -213,7 +214,10 @@ impl World {
     pub(super) async fn until(&self, after: Seq, kind: &str) -> Arc<FeedRecord> {
         within(async {
             loop {
-                let Ok(lease) = self.sessions.open_to_read(&id()).await else { continue };
+                let Ok(lease) = self.sessions.open(&id()).await else { continue };
+                if self.sessions.repair(&lease).await.is_err() {
+                    continue;
+                }
                 let filter = Filter { view: View::Admin, types: None, may_decide: Arc::new(|_| false) };
                 let Ok(mut reader) = Reader::new(lease.feed().clone(), filter, Cursor { seq: after, n: 0 }) else { continue };
                 // an actor that fails ends its readers' streams; they come again
