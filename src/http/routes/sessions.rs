@@ -132,6 +132,11 @@ fn intake_row(gateway: &Gateway, caller: &Principal, key: String, body_hash: Str
     }
 }
 
+/// The path that keys of a session's messages are scoped to. Made from the id and not taken from the request, where one path has many spellings.
+pub(super) fn messages_path(session: &SessionId) -> String {
+    format!("{PATH}/{session}/messages")
+}
+
 /// What a key is unique within.
 pub(super) fn scope(caller: &Principal, path: &str) -> String {
     format!("{}\n{path}", caller.name)
