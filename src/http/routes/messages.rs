@@ -193,9 +193,8 @@ pub(crate) async fn transcript(
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let (after, limit) = (page.after_seq()?, page.limit()?);
-    let (records, head) = gateway.sessions.settings().store.transcript(session.id()).await?;
-    let rows = transcript::rows(&records).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;
-    Ok(body::json(StatusCode::OK, &transcript::page(rows, head, after, limit)))
+    let store = gateway.sessions.settings().store.as_ref();
+    Ok(body::json(StatusCode::OK, &transcript::page(store, session.id(), after, limit).await?))
 }
 
 /// Take a message back
@@ -218,9 +217,8 @@ pub(crate) async fn take_back(
     match gateway.sessions.take_back(&session, message_id.as_str().into(), caller.name.clone()).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
         Err(SessionError::NotQueued) => {
-            let (records, _) = gateway.sessions.settings().store.transcript(session.id()).await?;
-            let claimed = transcript::rows(&records).is_ok_and(|rows| rows.iter().any(|r| r.is_input(&message_id)));
-            match claimed {
+            let store = gateway.sessions.settings().store.as_ref();
+            match transcript::has_input(store, session.id(), &message_id).await? {
                 true => Err(ApiError::conflict("already_claimed", "a turn has claimed this message")),
                 false => Err(ApiError::not_found("there is no such message in the inbox")),
             }

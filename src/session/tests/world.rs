@@ -26,8 +26,8 @@ use crate::session::metrics::SessionMetrics;
 use crate::session::reader::{Filter, Reader};
 use crate::session::record::FeedRecord;
 use crate::session::{Lease, Posted, Prepared, SessionError, Sessions, Settings, Setup, Want};
-use crate::store::Store;
 use crate::store::memory::MemoryStore;
+use crate::store::{Most, Store};
 use crate::tool::{Tool, Toolbox};
 
 pub(super) struct World {
@@ -251,8 +251,8 @@ impl World {
 
     /// What is on disk.
     pub(super) async fn log(&self) -> Vec<Record> {
-        let stored = self.store.read(&id(), 0, usize::MAX).await.unwrap();
-        stored.iter().map(|r| Record::from_json(&r.json).unwrap()).collect()
+        let stored = self.store.read(&id(), 0, Most::rows(usize::MAX)).await.unwrap();
+        stored.rows.iter().map(|r| Record::from_json(&r.json).unwrap()).collect()
     }
 
     /// The sample of that name and labels, as it is exposed; 0 where there is none.
