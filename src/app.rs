@@ -22,7 +22,7 @@ use crate::meter::Meter;
 use crate::session::metrics::SessionMetrics;
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::{OpenError, SqliteStore};
 
 mod agents;
 pub mod key_file;
@@ -65,7 +65,7 @@ impl App {
     pub fn new(config: &Config, port: u16) -> anyhow::Result<Self> {
         let metrics = Metrics::new()?;
         let meter = metrics.meter();
-        let store = Arc::new(SqliteStore::open(&config.store.path, meter).context("the store does not open")?);
+        let store = Arc::new(SqliteStore::open(&config.store.path, meter).map_err(|error| unopened(&error))?);
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
@@ -105,6 +105,11 @@ impl App {
     pub fn closer(&self) -> Closer {
         Closer { sessions: self.sessions.clone(), store: self.store.clone() }
     }
+}
+
+/// One sentence: the error says its own causes, which a chain would say again.
+fn unopened(error: &OpenError) -> anyhow::Error {
+    anyhow::anyhow!("the store does not open: {error}")
 }
 
 /// Closes the store.
@@ -169,5 +174,20 @@ struct RandomIds;
 impl IdSource for RandomIds {
     fn uuid(&self) -> Uuid {
         Uuid::now_v7()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn why_the_store_does_not_open_is_said_once() {
+        let full = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some("database or disk is full".into()));
+        let said = format!("{:#}", unopened(&full.into()));
+        assert_eq!(said.matches("full").count(), 2, "what happened, and what to do: {said}");
+        assert!(said.contains("store.path"), "{said}");
     }
 }
