@@ -1,5 +1,6 @@
 //! The composition root: the only place that knows every part.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -69,7 +70,8 @@ impl App {
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
-        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock), meter)?);
+        let own = SocketAddr::new(config.server.bind.ip(), port);
+        let agents = Arc::new(Agents::new(config, Some(own), Arc::new(SystemClock), meter)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
@@ -98,7 +100,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config, Arc::new(SystemClock), &Meter::none()).map(drop)
+        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(drop)
     }
 
     /// What closes the store, also for who must do so in a hurry.
