@@ -146,7 +146,7 @@ fn an_answer_that_is_not_streamed_is_read() {
     });
     let mut events = Vec::new();
     decoder().whole(body.to_string().as_bytes(), &mut events).unwrap();
-    assert_eq!(events[0], ModelEvent::Reasoning { block: 0, text: "hm".into() });
+    assert_eq!(events[1], ModelEvent::Reasoning { block: 0, text: "hm".into() });
     let (content, finish, usage) = finished(events);
     assert_eq!(calls_of(&content).next().unwrap().args.as_str(), "{\"a\":1}");
     assert_eq!((content.len(), finish, usage.input, usage.output), (3, Finish::ToolCalls, 3, 4));
