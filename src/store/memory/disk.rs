@@ -22,7 +22,7 @@ struct Session {
     deleted: bool,
     wake_at: Option<Timestamp>,
     records: Vec<StoredRecord>,
-    blobs: BTreeMap<DigestId, Vec<u8>>,
+    blobs: BTreeMap<DigestId, Arc<[u8]>>,
     snapshot: Option<Snapshot>,
     items: BTreeMap<String, Item>,
 }
@@ -132,7 +132,7 @@ impl Disk {
     }
 
     pub(super) fn blob(&self, id: &SessionId, blob: &DigestId) -> Option<Vec<u8>> {
-        self.session(id).and_then(|session| session.blobs.get(blob).cloned())
+        self.session(id).and_then(|session| session.blobs.get(blob).map(|bytes| bytes.to_vec()))
     }
 
     pub(super) fn save_snapshot(&mut self, id: &SessionId, snapshot: Snapshot) {
