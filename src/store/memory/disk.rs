@@ -2,6 +2,7 @@
 //! [`super::super::sqlite`] does in SQL, held to the same tests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::domain::pending::{Item, ItemKind};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};

@@ -165,7 +165,7 @@ async fn a_blob_is_written_once<E: Engine>(engine: E) {
     let mut first = append("s", 0, &["session_created"]);
     first.blobs = vec![("d".into(), vec![1].into())];
     let mut second = append("s", 1, &["a"]);
-    second.blobs = vec![("d".into(), vec![2].into()), ("e".into(), vec![])];
+    second.blobs = vec![("d".into(), vec![2].into()), ("e".into(), vec![].into())];
     store.append(first).await.unwrap();
     assert_eq!(store.append(second).await.unwrap(), Appended::Committed(Position(2)));
     assert_eq!(store.blob(&id("s"), &"d".into()).await.unwrap(), Some(vec![1]));
