@@ -48,9 +48,13 @@ enum Growing {
 }
 
 /// The reader of the answer to this request, whose body keeps the ids of calls apart; `provider` is the table's id.
-pub fn decoder(request: &ModelRequest, provider: &str, body: &[u8]) -> Decoder<MessageAnswer> {
+pub fn decoder(
+    request: ModelRequest,
+    provider: String,
+    body: impl FnOnce(&ModelRequest) -> Vec<u8> + Send + 'static,
+) -> Decoder<MessageAnswer> {
     Decoder::new(MessageAnswer {
-        provider: provider.into(),
+        provider,
         model: request.model.clone(),
         blocks: Vec::new(),
         places: BTreeMap::new(),

@@ -11,11 +11,19 @@ use crate::provider::ModelRequest;
 use crate::provider::offered::offered;
 use crate::provider::table::Quirks;
 
+/// Bytes of a body beside prompt and tools that it has room for from the start: a short conversation and what escaping adds. A thousand turns
+/// that begin at once would else hold twice their bodies.
+const ROOM: usize = 2 * 1024;
+
 /// The whole body: the stable things first, the newest message last.
 pub fn body(request: &ModelRequest, quirks: &Quirks) -> Vec<u8> {
     let tools = tools(request.tools.as_deref());
     // Strings, maps with string keys and JSON that was read before: nothing here can fail to serialise.
-    serde_json::to_vec(&Body { request, quirks, tools }).unwrap_or_default()
+    let mut bytes = Vec::with_capacity(request.system.len() + request.tools.as_ref().map_or(0, |tools| tools.len()) + ROOM);
+    match serde_json::to_writer(&mut bytes, &Body { request, quirks, tools }) {
+        Ok(()) => bytes,
+        Err(_) => Vec::new(),
+    }
 }
 
 struct Body<'a> {

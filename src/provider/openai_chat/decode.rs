@@ -36,7 +36,7 @@ enum Growing {
 }
 
 /// The reader of the answer to this request, whose body keeps the ids of calls apart.
-pub fn decoder(request: &ModelRequest, body: &[u8]) -> Decoder<ChatAnswer> {
+pub fn decoder(request: ModelRequest, body: impl FnOnce(&ModelRequest) -> Vec<u8> + Send + 'static) -> Decoder<ChatAnswer> {
     Decoder::new(ChatAnswer {
         blocks: Vec::new(),
         text: None,

@@ -10,7 +10,7 @@ mod network;
 mod tolerance;
 
 fn decoder() -> Decoder<decode::ChatAnswer> {
-    decode::decoder(&request(), b"the body")
+    decode::decoder(request(), |_| b"the body".to_vec())
 }
 
 /// All events of a stream that comes in these pieces and then ends.

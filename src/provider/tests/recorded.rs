@@ -54,8 +54,8 @@ impl Recorded {
 
     pub(crate) fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
         match self.wire {
-            Wire::Anthropic => read(anthropic::decode::decoder(&request(), "anthropic", b"the body"), pieces),
-            Wire::OpenAiChat => read(openai_chat::decode::decoder(&request(), b"the body"), pieces),
+            Wire::Anthropic => read(anthropic::decode::decoder(request(), "anthropic".into(), |_| b"the body".to_vec()), pieces),
+            Wire::OpenAiChat => read(openai_chat::decode::decoder(request(), |_| b"the body".to_vec()), pieces),
         }
     }
 

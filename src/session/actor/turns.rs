@@ -167,7 +167,7 @@ impl Actor {
         let Some(running) = &self.running else { return };
         for blob in running.blobs.iter().filter(named) {
             if !self.ledger.state.blobs.contains(&blob.digest) {
-                self.ledger.blob(blob.digest.clone(), blob.text.as_bytes().to_vec());
+                self.ledger.blob(blob.digest.clone(), blob.text.clone().into());
             }
         }
     }
@@ -177,7 +177,7 @@ impl Actor {
         let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return };
         let spilled = self.running.as_mut().and_then(|r| r.spilled.take_if(|(spilled, _)| spilled == id));
         if let Some((id, bytes)) = spilled {
-            self.ledger.blob(id.blob(), bytes);
+            self.ledger.blob(id.blob(), bytes.into());
         }
     }
 

@@ -11,7 +11,7 @@ use crate::provider::tests::recorded::{Recorded, request};
 use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
 fn decoder() -> Decoder<decode::MessageAnswer> {
-    decode::decoder(&request(), "anthropic", b"the body")
+    decode::decoder(request(), "anthropic".into(), |_| b"the body".to_vec())
 }
 
 /// A stream of these frames, whole.

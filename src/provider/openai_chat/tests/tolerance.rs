@@ -154,9 +154,9 @@ fn an_id_of_an_earlier_step_is_not_used_again() {
     let frame = br#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"x"}}]}}]}
 
 "#;
-    let id = |body: &[u8]| {
+    let id = |body: &'static [u8]| {
         let mut events = Vec::new();
-        decode::decoder(&request, body).push(frame, &mut events).unwrap();
+        decode::decoder(request.clone(), |_| body.to_vec()).push(frame, &mut events).unwrap();
         match &events[..] {
             [ModelEvent::ToolInput { id, .. }] => id.clone(),
             other => panic!("{other:?}"),
