@@ -45,13 +45,13 @@ fn over_anthropic(arguments: &str) -> Vec<Block> {
         json!({"type": "content_block_delta", "index": 0, "delta": delta}),
         json!({"type": "message_stop"}),
     ];
-    answer(anthropic::decode::decoder(&request(), "anthropic", b""), &frames)
+    answer(anthropic::decode::decoder(request(), "anthropic".into(), |_| Vec::new()), &frames)
 }
 
 fn over_openai_chat(arguments: &str) -> Vec<Block> {
     let call = json!({"index": 0, "id": "c", "function": {"name": "t", "arguments": arguments}});
     let frames = [json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]})];
-    answer(openai_chat::decode::decoder(&request(), b""), &frames)
+    answer(openai_chat::decode::decoder(request(), |_| Vec::new()), &frames)
 }
 
 /// serde's own value takes no half of a pair and nothing that is nested deeper than 127.
