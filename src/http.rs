@@ -29,6 +29,7 @@ use access::Access;
 use error::ApiError;
 use metrics::{Exposition, HttpMetrics};
 
+use routes::health::Told;
 /// What handlers share. A clone costs a counter.
 #[derive(Clone, Debug)]
 pub struct Gateway(Arc<Parts>);
@@ -45,6 +46,8 @@ pub struct Parts {
     pub metrics: HttpMetrics,
     pub exposition: Arc<dyn Exposition>,
 }
+    /// Of whether it is ready.
+    pub told: Told,
 
 impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -167,7 +167,7 @@ impl Store for SqliteStore {
             Verdict::Try => Some(self.writer.ask(Command::Try)),
             Verdict::Sound => None,
         };
-        let (health, read) = (self.health.clone(), self.readers.run(|db| read::pending(db)));
+        let (health, read) = (self.health.clone(), self.readers.run(|db| read::probe(db)));
         Box::pin(async move {
             if let Some(tried) = tried
                 && let Err(error) = tried.await
