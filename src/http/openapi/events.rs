@@ -115,11 +115,8 @@ fn optional(schema: &mut Value, field: &str) {
 fn narrow(kind: &str, schema: &mut Value) {
     let names: Vec<String> = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
     let sample = Value::Object(names.iter().map(|name| (name.clone(), json!(0))).collect()).to_string();
-    let views = [("chat", View::Chat), ("owner", View::Owner), ("admin", View::Admin)];
-    let shown: Vec<(&str, Map<String, Value>)> = views
-        .into_iter()
-        .filter_map(|(name, view)| Some((name, serde_json::from_str(&view.project(kind, &sample, May::Look)?).ok()?)))
-        .collect();
+    let fields = |view: View| serde_json::from_str(&view.project(kind, &sample, May::Look)?).ok();
+    let shown: Vec<(&str, Map<String, Value>)> = View::ALL.into_iter().filter_map(|view| Some((view.as_str(), fields(view)?))).collect();
     if let Some(required) = schema["required"].as_array_mut() {
         required.retain(|name| name.as_str().is_some_and(|name| shown.iter().all(|(_, fields)| fields.contains_key(name))));
     }
