@@ -16,7 +16,9 @@ use crate::http::routes::approvals::{ApprovalPage, Decide};
 use crate::http::routes::capabilities::Capabilities;
 use crate::http::routes::health::{Alive, Readiness};
 use crate::http::routes::messages::{Accepted, Message, TurnEnd};
-use crate::http::routes::sessions::{Cancel, Cancelled, Change, Create, SessionPage};
+use crate::http::routes::records::RecordPage;
+use crate::http::routes::sessions::create::Create;
+use crate::http::routes::sessions::{Cancel, Cancelled, Change, SessionPage};
 use crate::http::routes::transcript::TranscriptPage;
 use crate::http::routes::waits::{Answers, Content};
 
@@ -51,8 +53,6 @@ macro_rules! body {
         }
     };
 }
-
-use crate::http::routes::records::RecordPage;
 
 bodies! {
     requests: Create, Change, Cancel, Message, Decide, Answers, Content;
