@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema as Placeholder};
@@ -135,9 +135,4 @@ fn each_schema(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>
         Value::Array(all) => all.iter_mut().for_each(|inner| each_schema(inner, visit)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-}
-
-/// A schema as JSON text holds it.
-pub(super) fn value(schema: Schema) -> Value {
-    schema.into()
 }
