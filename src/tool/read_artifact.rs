@@ -64,8 +64,8 @@ impl Wanted {
             return Err(ToolFailure::new(codes::INVALID_ARGUMENTS, format!("it ends before offset {offset}: it has {whole} characters")));
         }
         let content = match &self.search {
-            Some(needle) => search(&text, id, needle, offset),
-            None => page(&text, id, offset, self.limit.unwrap_or(USUAL_PAGE).min(MOST_PAGE)),
+            Some(needle) => search(&text, id, needle, offset, whole),
+            None => page(&text, id, offset, self.limit.unwrap_or(USUAL_PAGE).min(MOST_PAGE), whole),
         };
         Ok(ToolOutput { content, trust })
     }
@@ -135,17 +135,22 @@ impl Tool for ReadArtifact {
 }
 
 /// So many characters from `offset` on, under a line that says where they stand and what is next.
-fn page(text: &str, id: &str, offset: usize, limit: usize) -> String {
-    let whole = text.chars().count();
-    let body: String = text.chars().skip(offset).take(limit).collect();
-    let end = offset + body.chars().count();
+fn page(text: &str, id: &str, offset: usize, limit: usize, whole: usize) -> String {
+    let rest = &text[place_of(text, offset)..];
+    let body = &rest[..place_of(rest, limit)];
+    let end = whole.min(offset.saturating_add(limit));
     let next = if end < whole { format!("next: offset {end}") } else { "this is its end".to_owned() };
     format!("[{id}: characters {offset} to {end} of {whole}; {next}]\n{body}")
 }
 
+/// The byte at which the character of that number begins, or the text's end.
+fn place_of(text: &str, number: usize) -> usize {
+    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
+}
+
 /// Where the needle stands from `offset` on, each place with what is around it.
-fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
-    let start = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+fn search(text: &str, id: &str, needle: &str, offset: usize, whole: usize) -> String {
+    let start = place_of(text, offset);
     // of the same length, so that places in it are places in the text
     let (lowered, needle) = (text[start..].to_ascii_lowercase(), needle.to_ascii_lowercase());
     let mut places = lowered.match_indices(&needle).map(|(at, _)| start + at);
@@ -154,7 +159,6 @@ fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
         (counted, at) = (counted + text[at..place].chars().count(), place);
         lines.push(format!("- offset {counted}: {}", around(text, place, needle.len())));
     }
-    let whole = text.chars().count();
     let more = if places.next().is_some() { format!("; there are more, search on from offset {}", counted + 1) } else { String::new() };
     let head = format!("[{id}, {whole} characters; places from offset {offset} on: {}{more}]", lines.len());
     if lines.is_empty() { format!("{head}\nThe text does not stand there.") } else { format!("{head}\n{}", lines.join("\n")) }

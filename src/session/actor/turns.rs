@@ -231,13 +231,12 @@ impl Actor {
                 let _ = reply.send(input);
             }
             PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
-            PortCall::Spill { artifact, reply } => {
-                let (id, bytes) = artifact.into_blob();
+            PortCall::Spill { id, blob, reply } => {
                 if let Some(running) = &mut self.running {
-                    running.spilled = Some((id.clone(), bytes));
+                    running.spilled = Some((id, blob));
                 }
                 // a turn that was dropped meanwhile does not hear it
-                let _ = reply.send(id);
+                let _ = reply.send(());
             }
             PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
                 // a turn that was dropped meanwhile does not hear it

@@ -112,7 +112,7 @@ proptest! {
     fn pages_make_up_the_text(text in ".{0,300}", limit in 1usize..50) {
         let (mut all, mut offset) = (String::new(), 0);
         loop {
-            let whole = page(&text, "art_x", offset, limit);
+            let whole = page(&text, "art_x", offset, limit, text.chars().count());
             let (head, body) = whole.split_once('\n').unwrap();
             all.push_str(body);
             match head.rsplit_once("next: offset ") {
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn a_search_finds_every_place(text in "[aAbé]{0,40}", offset in 0usize..10) {
         prop_assume!(offset <= text.chars().count());
-        let found = search(&text, "art_x", "ab", offset);
+        let found = search(&text, "art_x", "ab", offset, text.chars().count());
         let lower: Vec<char> = text.to_ascii_lowercase().chars().collect();
         let places = lower.windows(2).skip(offset).filter(|w| w == &['a', 'b']).count();
         prop_assert_eq!(found.lines().filter(|l| l.starts_with("- offset")).count(), places);
