@@ -117,3 +117,10 @@ async fn a_request_that_is_given_up_is_no_error_of_the_provider() {
 async fn an_answer_that_was_whole_before_its_reader_went_is_whole() {
     asked(vec![text(), finished()], 2).await.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"ok\"} 1"]);
 }
+
+#[tokio::test]
+async fn an_answer_that_says_nothing_has_no_first_piece() {
+    let samples = asked(vec![Ok(Vec::new()), finished()], 9).await;
+    samples.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"ok\"} 1"]);
+    samples.lacks("first_delta_seconds_count{provider=\"acme\"} 1");
+}
