@@ -19,6 +19,7 @@ use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::turn::{CallSummary, Done, DoneReason};
 use crate::domain::{Cursor, MessageId, Principal, Scope, Seq, SessionId, Usage};
 use crate::http::body::{self, MESSAGE_CAP, Need};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterSeq, IdempotencyKey, Limit, MessagePath, Prefer, SessionPath};
@@ -172,7 +173,7 @@ async fn accept(
     let body_hash = key.as_ref().map(|k| k.body_hash.clone());
     let same = |posted: Posted| match &posted.body_hash {
         Some(hash) if Some(hash) != body_hash.as_ref() => {
-            Err(ApiError::conflict("idempotency_conflict", "this Idempotency-Key was used with another body"))
+            Err(ApiError::new(Code::IdempotencyConflict, "this Idempotency-Key was used with another body"))
         }
         Some(_) | None => Ok(posted),
     };
@@ -209,7 +210,7 @@ async fn wait_turn(gateway: &Gateway, session: &Lease, posted: &Posted, seconds:
     };
     let mut response = match ended {
         Ended::Turn(turn, done) => body::json(StatusCode::OK, &turn_end(&posted.message_id, turn, *done)),
-        Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ended::Removed => ApiError::new(Code::MessageRemoved, "the message was removed before a turn claimed it").into_response(),
         Ended::Deleted => ApiError::not_found("the session was deleted").into_response(),
         Ended::Not => accepted(session, posted),
     };
@@ -389,7 +390,7 @@ pub(crate) async fn take_back(
             let (records, _) = gateway.sessions.settings().store.transcript(session.id()).await?;
             let claimed = transcript::rows(&records).is_ok_and(|rows| rows.iter().any(|r| r.is_input(&message_id)));
             match claimed {
-                true => Err(ApiError::conflict("already_claimed", "a turn has claimed this message")),
+                true => Err(ApiError::new(Code::AlreadyClaimed, "a turn has claimed this message")),
                 false => Err(ApiError::not_found("there is no such message in the inbox")),
             }
         }
