@@ -173,7 +173,7 @@ pub(crate) struct TestTool {
     pub(crate) panics: bool,
     /// What it returns, by call id; a short word where there is nothing.
     pub(crate) says: BTreeMap<String, String>,
-    pub(crate) reads_artifacts: bool,
+    pub(crate) says_less: bool,
     /// Takes no arguments at all any more.
     pub(crate) refuses: Arc<AtomicBool>,
     /// Ids of calls whose bodies began.
@@ -193,7 +193,7 @@ impl TestTool {
             obeys: true,
             panics: false,
             says: BTreeMap::new(),
-            reads_artifacts: false,
+            says_less: false,
             refuses: Arc::default(),
             ran,
         }
@@ -221,8 +221,8 @@ impl Tool for TestTool {
         self.parallel
     }
 
-    fn reads_artifacts(&self) -> bool {
-        self.reads_artifacts
+    fn within(&self, content: &str, room: usize) -> Option<String> {
+        self.says_less.then(|| format!("less: {}", &content[..room - 6]))
     }
 
     fn timeout(&self) -> Duration {

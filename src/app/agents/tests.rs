@@ -33,7 +33,7 @@ fn every_variable_of_the_table_is_read_and_no_other() {
 #[test]
 fn every_tool_takes_the_operators_policy_and_every_body_a_limit() {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let agents = Agents::new(&configured("", &[]), Arc::new(crate::app::SystemClock), &Meter::none()).unwrap();
+    let agents = Agents::new(&configured("", &[]), None, Arc::new(crate::app::SystemClock), &Meter::none()).unwrap();
     let tools = agents.every_tool();
     assert!(tools.len() > 5, "{tools:?}");
     for tool in tools {

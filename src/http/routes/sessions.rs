@@ -10,7 +10,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ListPage, Page, cut};
+use super::{ListPage, Page};
 use crate::domain::event::session::Metadata;
 use crate::domain::overview::SessionObject;
 use crate::domain::{MessageId, Overview, Principal, Scope, SessionId};
@@ -20,10 +20,18 @@ use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterSession, Limit, OfChannel, SessionPath};
 use crate::http::{Gateway, need};
 use crate::session::command::{Queue, SessionPatch};
-use crate::store::SessionFilter;
+use crate::store::{SessionFilter, Slice};
+
+/// The path that keys of creations are scoped to.
+const PATH: &str = "/v1/sessions";
 
 /// A page of sessions.
 pub(crate) type SessionPage = ListPage<SessionObject>;
+
+/// The path that keys of a session's messages are scoped to. Made from the id and not taken from the request, where one path has many spellings.
+pub(super) fn messages_path(session: &SessionId) -> String {
+    format!("{PATH}/{session}/messages")
+}
 
 /// What a key is unique within.
 pub(super) fn scope(caller: &Principal, path: &str) -> String {
@@ -51,16 +59,14 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
     need(&caller, Scope::SessionsRead, "this")?;
-    let limit = query.page.limit()?;
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.is_admin()).then(|| caller.name.clone()),
         channel: query.channel,
         after: query.page.after_id("ses_")?.map(SessionId::from),
-        limit: limit + 1,
+        limit: query.page.limit()?,
     };
-    let mut rows = gateway.sessions.settings().store.sessions(filter).await?;
-    let more = cut(&mut rows, limit);
+    let Slice { rows, more } = gateway.sessions.settings().store.sessions(filter).await?;
     let next_cursor = rows.last().filter(|_| more).map(|last| last.id.to_string());
     let page = ListPage { data: rows.iter().map(Overview::object).collect(), next_cursor };
     Ok(body::json(StatusCode::OK, &page))

@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use sha2::Sha256;
 
-use super::scope;
+use super::{PATH, scope};
 use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
@@ -22,10 +22,7 @@ use crate::http::error::ApiError;
 use crate::http::openapi::parameters::IdempotencyKey;
 use crate::http::{Gateway, need};
 use crate::session::SessionError;
-use crate::store::IntakeRow;
-
-/// The path that keys of creations are scoped to.
-const PATH: &str = "/v1/sessions";
+use crate::store::{IntakeRow, Most};
 
 /// What a new session is to be.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -146,7 +143,7 @@ async fn known(gateway: &Gateway, row: &IntakeRow) -> Result<Option<Response>, A
     if found.body_hash != row.body_hash {
         return Err(ApiError::new(Code::IdempotencyConflict, "this Idempotency-Key was used with another body"));
     }
-    let first = store.read(&found.session, 0, 1).await?.pop();
+    let first = store.read(&found.session, 0, Most::rows(1)).await?.rows.pop();
     let object = first.and_then(|r| Record::from_json(&r.json).ok()).and_then(|record| as_created(&found.session, &record));
     let Some(object) = object else { return Err(ApiError::not_found("the session that this key made was deleted")) };
     Ok(Some(([("idempotency-replayed", "true")], body::json(StatusCode::CREATED, &object)).into_response()))

@@ -22,7 +22,7 @@ use crate::session::ledger::Ledger;
 use crate::session::record::FeedRecord;
 use crate::session::repair;
 use crate::store::memory::MemoryStore;
-use crate::store::{Position, Store};
+use crate::store::{Most, Position, Store};
 
 /// One delta that was sent.
 #[derive(Debug)]
@@ -363,7 +363,7 @@ impl Server {
     /// Nobody is served before the repair is durable.
     fn read_the_disk(&mut self) {
         self.store.hold_appends();
-        let stored = self.store.read(&session(), 0, usize::MAX).now_or_never().unwrap().unwrap();
+        let stored = self.store.read(&session(), 0, Most::rows(usize::MAX)).now_or_never().unwrap().unwrap().rows;
         let mut state = SessionState::default();
         for record in &stored {
             state.apply(&Record::from_json(&record.json).unwrap()).unwrap();
