@@ -5,6 +5,7 @@
 //! The engine is [`sqlite`]; the tests hold it to a second one, in memory.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -43,7 +44,7 @@ pub struct Append {
     /// When the session is to be activated although nobody asks for it; `None` is never.
     pub wake_at: Option<Timestamp>,
     /// Prompts, tool lists, artifacts: written once, by id.
-    pub blobs: Vec<(DigestId, Vec<u8>)>,
+    pub blobs: Vec<(DigestId, Arc<[u8]>)>,
     /// The rows behind the lists across sessions.
     pub overview: Overview,
     /// Waits that opened or closed in these records.
@@ -86,7 +87,7 @@ impl IntakeRow {
 pub struct StoredRecord {
     pub seq: Seq,
     pub kind: String,
-    pub json: std::sync::Arc<str>,
+    pub json: Arc<str>,
 }
 
 /// One accepted message or creation: `(tenant, scope, external_id)` is unique.

@@ -10,8 +10,7 @@ use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestId, RequestId, SetRequestIdLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
-use tower_http::trace::TraceLayer;
-use tracing::{Span, field, info_span};
+use tracing::{Instrument, Span, field, info_span};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -40,7 +39,7 @@ pub fn router(gateway: Gateway) -> Router {
         .map_request(nameless)
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))
         .layer(SetResponseHeaderLayer::if_not_present(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
-        .layer(TraceLayer::new_for_http().make_span_with(span).on_response(()).on_failure(()))
+        .layer(from_fn(spanned))
         .layer(from_fn_with_state(gateway.clone(), super::metrics::measure))
         .layer(from_fn(stamp))
         .layer(from_fn(render))
@@ -112,6 +111,12 @@ async fn stamp(request: axum::extract::Request, next: axum::middleware::Next) ->
         response.headers_mut().insert(REQUEST_ID, id);
     }
     response
+}
+
+/// Runs the handler in its request's span. What it answers is outside: a stream would enter and leave the span at each of its frames.
+async fn spanned(request: axum::extract::Request, next: axum::middleware::Next) -> axum::response::Response {
+    let span = span(&request);
+    next.run(request).instrument(span).await
 }
 
 /// Ids and the path, never a query or a body: they may hold what nobody else may read.

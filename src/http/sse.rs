@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::WaitForCancellationFutureOwned;
-use tracing::warn;
+use tracing::{Span, warn};
 
 use super::Gateway;
 use crate::domain::live::StreamMode;
@@ -45,7 +45,7 @@ pub(super) fn frame(out: &mut String, event: &str, id: Option<Cursor>, data: &st
     out.push_str(event);
     if let Some(id) = id {
         out.push_str("\nid: ");
-        out.push_str(&id.to_string());
+        id.push_to(out);
     }
     out.push_str("\ndata: ");
     out.push_str(data);
@@ -166,6 +166,8 @@ pub(super) struct Beat {
     interval: tokio::time::Interval,
     draining: Pin<Box<WaitForCancellationFutureOwned>>,
     clock: std::sync::Arc<dyn Clock>,
+    /// Of the request: what goes wrong later is logged with its ids.
+    span: Span,
     _reader: Share,
 }
 
@@ -175,6 +177,7 @@ impl Beat {
             interval: interval_at(Instant::now() + HEARTBEAT, HEARTBEAT),
             draining: Box::pin(gateway.draining.clone().cancelled_owned()),
             clock: gateway.sessions.settings().clock.clone(),
+            span: Span::current(),
             _reader: Share::one(&gateway.metrics.readers),
         }
     }
@@ -186,7 +189,7 @@ impl Beat {
             got = work => match got {
                 Ok(got) => Next::Got(got),
                 Err(error) => {
-                    warn!(%error, "a reader's stream ends: its records cannot be read");
+                    warn!(parent: &self.span, %error, "a reader's stream ends: its records cannot be read");
                     Next::Ended(ended(Closing::Draining))
                 }
             },

@@ -55,7 +55,8 @@ impl Provider for Anthropic {
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let config = &self.config;
         let body = self.body(&request);
-        let decoder = decoder(&request, &config.id, &body);
+        let provider = config.id.clone();
+        let decoder = decoder(request, provider.clone(), move |request| body::body(request, &provider));
         let mut post = config
             .client
             .post(format!("{}/v1/messages", config.base_url))

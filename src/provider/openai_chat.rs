@@ -52,7 +52,8 @@ impl Provider for OpenAiChat {
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
         let body = self.body(&request);
-        let decoder = decoder(&request, &body);
+        let quirks = self.config.quirks;
+        let decoder = decoder(request, move |request| body::body(request, &quirks));
         let url = format!("{}/chat/completions", self.config.base_url);
         let mut post = self.config.client.post(url).header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream").body(body);
         if let Some(key) = &self.config.key {

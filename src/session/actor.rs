@@ -49,7 +49,7 @@ pub(super) struct Actor {
     input: mpsc::Receiver<Box<Input>>,
     stop: Pin<Box<WaitForCancellationFutureOwned>>,
     turn: Option<TurnStream>,
-    port: Option<mpsc::Receiver<PortCall>>,
+    port: Option<mpsc::Receiver<Box<PortCall>>>,
     // what it holds
     shared: Arc<Shared>,
     entry: Arc<Entry>,
@@ -199,7 +199,7 @@ impl Actor {
                 None => self.quit = true,
             },
             appended = self.ledger.written(), if self.ledger.writing() => return self.on_durable(&appended?),
-            Some(call) = recv(&mut self.port) => return self.on_port(call),
+            Some(call) = recv(&mut self.port) => return self.on_port(*call),
             () = at(deadline), if deadline.is_some() => return self.on_timer(),
             Some(input) = self.input.recv(), if !flush_due => return self.on_input(*input),
             output = poll(&mut self.turn), if !flush_due => return self.on_output(output),
@@ -359,7 +359,7 @@ async fn at(deadline: Option<Instant>) {
     }
 }
 
-async fn recv(port: &mut Option<mpsc::Receiver<PortCall>>) -> Option<PortCall> {
+async fn recv(port: &mut Option<mpsc::Receiver<Box<PortCall>>>) -> Option<Box<PortCall>> {
     match port {
         Some(port) => port.recv().await,
         None => std::future::pending().await,

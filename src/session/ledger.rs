@@ -40,7 +40,7 @@ struct Staged {
     bytes: usize,
     urgent: bool,
     intake: Vec<IntakeRow>,
-    blobs: Vec<(DigestId, Vec<u8>)>,
+    blobs: Vec<(DigestId, Arc<[u8]>)>,
     /// Ids of waits that opened or closed.
     items: Vec<String>,
     facts: Vec<Fact>,
@@ -125,7 +125,7 @@ impl Ledger {
         self.staged.intake.push(row);
     }
 
-    pub(super) fn blob(&mut self, id: DigestId, bytes: Vec<u8>) {
+    pub(super) fn blob(&mut self, id: DigestId, bytes: Arc<[u8]>) {
         self.staged.bytes += bytes.len();
         self.staged.blobs.push((id, bytes));
     }

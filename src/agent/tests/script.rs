@@ -93,8 +93,8 @@ impl Provider for Script {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        let ModelRequest { model, system, tools, messages, parameters } = request;
-        json!([model, system, tools, messages, parameters]).to_string().into_bytes()
+        let ModelRequest { model, system, tools, withheld, messages, parameters } = request;
+        json!([model, system, tools, withheld, messages, parameters]).to_string().into_bytes()
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
@@ -149,7 +149,7 @@ pub(crate) fn call(id: &str, tool: &str) -> ToolCall {
     ToolCall { id: id.into(), tool: tool.into(), args: Args::from_model(&format!("{{\"of\":\"{id}\"}}")) }
 }
 
-fn finished(content: Vec<Block>, finish: Finish) -> Act {
+pub(crate) fn finished(content: Vec<Block>, finish: Finish) -> Act {
     let usage = Usage { input: 10, output: 2, ..Usage::default() };
     Act::Send(vec![ModelEvent::Finished { content, finish, usage }])
 }

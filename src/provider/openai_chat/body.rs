@@ -11,11 +11,19 @@ use crate::provider::ModelRequest;
 use crate::provider::offered::offered;
 use crate::provider::table::Quirks;
 
+/// Bytes of a body beside prompt and tools that it has room for from the start: a short conversation and what escaping adds. A thousand turns
+/// that begin at once would else hold twice their bodies.
+const ROOM: usize = 2 * 1024;
+
 /// The whole body: the stable things first, the newest message last.
 pub fn body(request: &ModelRequest, quirks: &Quirks) -> Vec<u8> {
     let tools = tools(request.tools.as_deref());
     // Strings, maps with string keys and JSON that was read before: nothing here can fail to serialise.
-    serde_json::to_vec(&Body { request, quirks, tools }).unwrap_or_default()
+    let mut bytes = Vec::with_capacity(request.system.len() + request.tools.as_ref().map_or(0, |tools| tools.len()) + ROOM);
+    match serde_json::to_writer(&mut bytes, &Body { request, quirks, tools }) {
+        Ok(()) => bytes,
+        Err(_) => Vec::new(),
+    }
 }
 
 struct Body<'a> {
@@ -171,6 +179,7 @@ mod tests {
             model: "m".into(),
             system: "be brief".into(),
             tools: Some(r#"[{"name":"look","description":"Looks.","schema":{"type":"object","properties":{"z":{},"a":{}}}}]"#.into()),
+            withheld: None,
             messages: messages.into_iter().map(Arc::new).collect(),
             parameters: Parameters { max_output_tokens: Some(99), reasoning_effort: None },
         }
@@ -240,6 +249,16 @@ mod tests {
             request.tools = None;
             assert_eq!(effort(&request).as_deref(), Some(without), "{model}");
         }
+    }
+
+    #[test]
+    fn withheld_tools_are_not_named() {
+        let mut request = request(conversation());
+        request.tools = None;
+        let without = text(&request, "openai");
+        request.withheld = Some(r#"[{"name":"look","description":"Looks.","schema":{}}]"#.into());
+        assert_eq!(text(&request, "openai"), without);
+        assert!(!without.contains("tools") && !without.contains("tool_choice"), "{without}");
     }
 
     #[test]

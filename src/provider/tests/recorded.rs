@@ -19,7 +19,7 @@ enum Wire {
 }
 
 pub(crate) fn request() -> ModelRequest {
-    ModelRequest { model: "m".into(), system: "s".into(), tools: None, messages: vec![], parameters: Parameters::default() }
+    ModelRequest { model: "m".into(), system: "s".into(), tools: None, withheld: None, messages: vec![], parameters: Parameters::default() }
 }
 
 const STOP: Option<&str> = Some("\"type\":\"message_stop\"");
@@ -54,8 +54,8 @@ impl Recorded {
 
     pub(crate) fn read<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Read {
         match self.wire {
-            Wire::Anthropic => read(anthropic::decode::decoder(&request(), "anthropic", b"the body"), pieces),
-            Wire::OpenAiChat => read(openai_chat::decode::decoder(&request(), b"the body"), pieces),
+            Wire::Anthropic => read(anthropic::decode::decoder(request(), "anthropic".into(), |_| b"the body".to_vec()), pieces),
+            Wire::OpenAiChat => read(openai_chat::decode::decoder(request(), |_| b"the body".to_vec()), pieces),
         }
     }
 
@@ -84,7 +84,7 @@ fn shown(events: &[ModelEvent]) -> Vec<(u32, String)> {
     let one = |event: &ModelEvent| match event {
         ModelEvent::Text { block, text } | ModelEvent::Reasoning { block, text } => letters(block, text),
         ModelEvent::ToolInput { block, id, tool } => vec![(*block, format!("{id} {tool}"))],
-        ModelEvent::Finished { .. } => vec![],
+        ModelEvent::Usage(_) | ModelEvent::Finished { .. } => vec![],
     };
     events.iter().flat_map(one).collect()
 }

@@ -19,15 +19,15 @@ pub(super) enum PortCall {
     Durable { reply: oneshot::Sender<()> },
 }
 
-/// The turn's side.
+/// The turn's side. Boxed, because a channel makes room for 32 at once, and nearly every turn asks once.
 #[derive(Debug)]
-pub(super) struct Port(pub(super) mpsc::Sender<PortCall>);
+pub(super) struct Port(pub(super) mpsc::Sender<Box<PortCall>>);
 
 impl Port {
     /// Asks and waits. When the session is gone there is no answer, and the turn is dropped where it waits.
     async fn ask<T>(&self, call: impl FnOnce(oneshot::Sender<T>) -> PortCall) -> T {
         let (reply, answer) = oneshot::channel();
-        if self.0.send(call(reply)).await.is_err() {
+        if self.0.send(Box::new(call(reply))).await.is_err() {
             return std::future::pending().await;
         }
         match answer.await {

@@ -162,11 +162,12 @@ impl Actor {
     fn stage_blobs(&mut self, event: &AgentEvent) {
         use crate::domain::event::model::Model;
         let AgentEvent::Model(Model::Request(request)) = event else { return };
-        let named = |blob: &&Blob| blob.digest == request.system_digest || Some(&blob.digest) == request.tools_digest.as_ref();
+        let digests = || std::iter::once(&request.system_digest).chain(&request.tools_digest).chain(&request.withheld_digest);
+        let named = |blob: &&Blob| digests().any(|digest| blob.digest == *digest);
         let Some(running) = &self.running else { return };
         for blob in running.blobs.iter().filter(named) {
             if !self.ledger.state.blobs.contains(&blob.digest) {
-                self.ledger.blob(blob.digest.clone(), blob.text.as_bytes().to_vec());
+                self.ledger.blob(blob.digest.clone(), blob.text.clone().into());
             }
         }
     }
@@ -176,7 +177,7 @@ impl Actor {
         let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return Ok(()) };
         let spilled = self.running.as_mut().and_then(|r| r.spilled.take_if(|(spilled, _)| spilled == id));
         let (id, bytes) = spilled.ok_or_else(|| LedgerError::NoArtifact(id.clone()))?;
-        self.ledger.blob(id.blob(), bytes);
+        self.ledger.blob(id.blob(), bytes.into());
         Ok(())
     }
 

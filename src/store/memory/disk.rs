@@ -2,6 +2,7 @@
 //! [`super::super::sqlite`] does in SQL, held to the same tests.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::domain::pending::{Item, ItemKind, ItemStatus};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
@@ -22,7 +23,7 @@ struct Session {
     deleted: bool,
     wake_at: Option<Timestamp>,
     records: Vec<StoredRecord>,
-    blobs: BTreeMap<DigestId, Vec<u8>>,
+    blobs: BTreeMap<DigestId, Arc<[u8]>>,
     snapshot: Option<Snapshot>,
     items: BTreeMap<String, Item>,
 }
@@ -132,7 +133,7 @@ impl Disk {
     }
 
     pub(super) fn blob(&self, id: &SessionId, blob: &DigestId) -> Option<Vec<u8>> {
-        self.session(id).and_then(|session| session.blobs.get(blob).cloned())
+        self.session(id).and_then(|session| session.blobs.get(blob).map(|bytes| bytes.to_vec()))
     }
 
     pub(super) fn save_snapshot(&mut self, id: &SessionId, snapshot: Snapshot) {

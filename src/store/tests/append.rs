@@ -30,7 +30,7 @@ on_each_engine!(
 async fn everything_of_an_append_reads_back_also_after_a_crash<E: Engine>(engine: E) {
     let mut first = append("s", 0, &["session_created", "message_queued"]);
     first.intake = vec![intake("k", "s")];
-    first.blobs = vec![("d1".into(), vec![0, 255, 7])];
+    first.blobs = vec![("d1".into(), vec![0, 255, 7].into())];
     first.items = vec![approval("apr_1", NOW)];
     assert_eq!(engine.store().append(first.clone()).await.unwrap(), Appended::Committed(Position(2)));
     let snapshot = Snapshot { fold_version: 1, through_seq: 2, state: vec![1, 2] };
@@ -125,7 +125,7 @@ async fn a_stale_writer_is_fenced<E: Engine>(engine: E) {
     for expected in [1, 3] {
         let mut stale = append("s", expected, &["b"]);
         stale.intake = vec![intake("k", "s")];
-        stale.blobs = vec![("d".into(), vec![1])];
+        stale.blobs = vec![("d".into(), vec![1].into())];
         stale.items = vec![approval("apr_1", NOW)];
         stale.wake_at = Some(NOW);
         assert_eq!(store.append(stale).await.unwrap(), Appended::Conflict);
@@ -207,9 +207,9 @@ async fn appends_commit_in_the_order_of_the_calls<E: Engine>(engine: E) {
 async fn a_blob_is_written_once<E: Engine>(engine: E) {
     let store = engine.store();
     let mut first = append("s", 0, &["session_created"]);
-    first.blobs = vec![("d".into(), vec![1])];
+    first.blobs = vec![("d".into(), vec![1].into())];
     let mut second = append("s", 1, &["a"]);
-    second.blobs = vec![("d".into(), vec![2]), ("e".into(), vec![])];
+    second.blobs = vec![("d".into(), vec![2].into()), ("e".into(), vec![].into())];
     store.append(first).await.unwrap();
     assert_eq!(store.append(second).await.unwrap(), Appended::Committed(Position(2)));
     assert_eq!(store.blob(&id("s"), &"d".into()).await.unwrap(), Some(vec![1]));

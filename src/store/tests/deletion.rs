@@ -15,7 +15,7 @@ on_each_engine!(
 async fn with_a_family(store: &dyn Store) {
     let mut root = append("s", 0, &["session_created", "message_queued"]);
     root.intake = vec![intake("k", "s")];
-    root.blobs = vec![("d".into(), vec![1])];
+    root.blobs = vec![("d".into(), vec![1].into())];
     root.items = vec![approval("apr_1", NOW)];
     root.wake_at = Some(NOW);
     let mut kept = append("kept", 0, &["session_created", "message_queued"]);

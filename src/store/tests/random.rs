@@ -71,7 +71,7 @@ fn written(head: u64, call: &Call) -> Option<Append> {
     append.overview.created_at = Timestamp(NOW.0 + *session as u64 % 2);
     append.intake = key.iter().map(|key| intake(&key.to_string(), name)).collect();
     append.wake_at = wake_at.map(Timestamp);
-    append.blobs = vec![(texts[0].1.as_str().into(), texts[0].1.clone().into_bytes())];
+    append.blobs = vec![(texts[0].1.as_str().into(), texts[0].1.clone().into_bytes().into())];
     append.items = item
         .iter()
         .map(|(n, open)| {

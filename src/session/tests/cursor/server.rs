@@ -263,6 +263,7 @@ impl Server {
             parameters: Parameters::default(),
             system_digest: "d".into(),
             tools_digest: None,
+            withheld_digest: None,
         });
         self.feed.open_attempt(seq);
         self.attempts.insert(seq, Attempt { message_id, sent: Vec::new() });
@@ -292,7 +293,7 @@ impl Server {
     fn retry(&mut self) {
         let attempt = self.ledger.state.attempt.unwrap();
         let discarded = !self.attempts[&attempt.seq].sent.is_empty();
-        self.stage(Retry { attempt: attempt.attempt, code: "x".into(), delay_ms: 0, discarded });
+        self.stage(Retry { attempt: attempt.attempt, code: "x".into(), delay_ms: 0, discarded, usage: None });
     }
 
     fn message(&mut self, interrupted: bool) {
