@@ -18,6 +18,7 @@ use crate::domain::api_key::KeyHash;
 use crate::domain::{Clock, IdSource, Principal, Timestamp};
 use crate::http::access::{Access, ApiKey};
 use crate::http::metrics::HttpMetrics;
+use crate::http::routes::health::Told;
 use crate::http::{Gateway, Parts, router};
 use crate::meter::Meter;
 use crate::session::metrics::SessionMetrics;
@@ -91,6 +92,7 @@ impl App {
             draining: draining.clone(),
             metrics: HttpMetrics::new(meter),
             exposition: Arc::new(metrics.exposition(store.clone())),
+            told: Told::default(),
         });
         Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, welcome, model: agents.default_model() })
     }

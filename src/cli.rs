@@ -121,7 +121,10 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     let address = listener.local_addr()?;
     let app = App::new(config, address.port())?;
     println!("Portico listens on http://{address}");
-    println!("Model: {}", if app.model == "demo" { "demo, offline; set OPENAI_API_KEY for a real one" } else { &app.model });
+    println!(
+        "Model: {}",
+        if app.model == "demo" { "demo, offline; set OPENAI_API_KEY or ANTHROPIC_API_KEY for a real one" } else { &app.model }
+    );
     match &app.welcome {
         Welcome::LocalKey { page } => println!("Page, with the local key: {page}"),
         Welcome::AdminKey { page, file } => println!("Page: {page}#key=KEY, with the administrator's key from {}", file.display()),

@@ -3,11 +3,12 @@
 //! A handler checks the caller, reads the body, calls the session and shapes the answer; it holds no state of its own. Errors are
 //! `application/problem+json` with a stable code, and never show an internal cause. Read [`router`] first: every route is
 //! on that page. Then [`access`] (who calls), [`extract`] and [`body`] (what comes in), [`routes`] (one file a resource), [`sse`] (streams out),
-//! [`error`] (refusals out), [`openapi`] (what the routes say of themselves), [`metrics`] (what is measured) and [`assets`] (the page).
+//! [`error`] and [`code`] (refusals out), [`openapi`] (what the routes say of themselves), [`metrics`] (what is measured) and [`assets`] (the page).
 
 pub mod access;
 pub mod assets;
 pub mod body;
+pub mod code;
 pub mod error;
 pub mod extract;
 pub mod metrics;
@@ -28,6 +29,7 @@ use crate::session::{Lease, Sessions};
 use access::Access;
 use error::ApiError;
 use metrics::{Exposition, HttpMetrics};
+use routes::health::Told;
 
 /// What handlers share. A clone costs a counter.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub struct Parts {
     pub draining: CancellationToken,
     pub metrics: HttpMetrics,
     pub exposition: Arc<dyn Exposition>,
+    /// Of whether it is ready.
+    pub told: Told,
 }
 
 impl fmt::Debug for Parts {

@@ -34,4 +34,6 @@ pub mod store;
 pub mod telemetry;
 #[cfg(test)]
 mod test_folder;
+#[cfg(test)]
+mod test_server;
 pub mod tool;

@@ -2,6 +2,10 @@
 //!
 //! A wire turns a [`ModelRequest`] into bytes (a pure function, so that a request rebuilds from the ledger) and a response's bytes into
 //! [`ModelEvent`]s. No wire retries: the agent does, and it asks [`ModelError::class`].
+//!
+//! Read the [`Provider`] trait first, then [`table`] (which provider a model's name leads to, and how it differs from the others), a wire
+//! ([`openai_chat`] or [`anthropic`]: `body` out, `decode` in) and [`http`] (what both do with the network). `call_ids` gives calls the ids that
+//! a wire takes, `offered` and `text` are small things of both; [`metered`] measures any provider, and [`demo`] answers without one.
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::pending::Item;
+use crate::domain::pending::{Item, ItemStatus};
 use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
 
 #[cfg(test)]
@@ -154,7 +154,7 @@ pub struct ApprovalFilter {
     pub owner: Option<String>,
     pub session: Option<SessionId>,
     /// `pending`, `decided`, `expired`, `cancelled`, `unavailable`; `None` is all.
-    pub status: Option<String>,
+    pub status: Option<ItemStatus>,
     /// The last approval id of the page before.
     pub after: Option<String>,
     /// Rows, and [`Most::BYTES`] of them.

@@ -2,6 +2,10 @@
 //!
 //! A tool says what it is ([`ToolSpec`]), what it needs of its channel and how its calls may run; it never decides whether it may. Policy,
 //! approval and channel are judged before a body starts.
+//!
+//! Read the [`Tool`] trait first, then [`toolbox`] (the tools of a gateway, and what the operator says about them), a small tool
+//! ([`read_artifact`]) and one that goes outside ([`web_fetch`]). That one asks [`net_guard`], which is no tool: the only way to an address that a
+//! model, a page or a caller names.
 
 use std::fmt;
 use std::sync::Arc;

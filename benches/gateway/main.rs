@@ -84,10 +84,10 @@ async fn measure(options: &Options) -> anyhow::Result<ExitCode> {
             for target in scenario.targets() {
                 let measured = tokio::time::timeout(LONGEST, bench.run(scenario, *target)).await;
                 let measured = measured.context("it took too long")?.with_context(|| format!("{scenario} on {target}"))?;
-                report.take(scenario, *target, measured)?;
+                report.take(&scenario.to_string(), *target, measured)?;
             }
         }
-        report.print(scenario);
+        report.print(&scenario.to_string());
     }
     Ok(report.verdict())
 }

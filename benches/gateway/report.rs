@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::scenario::Scenario;
 use crate::target::Target;
 use crate::tokens::Faults;
 use crate::turn::Turn;
@@ -69,24 +68,24 @@ impl Report {
         Self { json, sync_ms, faults: Faults::default(), rounds: BTreeMap::new() }
     }
 
-    pub fn take(&mut self, scenario: Scenario, target: Target, measured: Measured) -> anyhow::Result<()> {
+    pub fn take(&mut self, scenario: &str, target: Target, measured: Measured) -> anyhow::Result<()> {
         if let Some(path) = &self.json {
             let Faults { errors, lost, doubled, crossed } = measured.faults;
             let figures: serde_json::Map<_, _> = measured.figures.iter().map(|(name, figure)| ((*name).into(), json!(figure))).collect();
             let line = json!({
-                "scenario": scenario.to_string(), "target": target.to_string(), "tokens": measured.tokens, "errors": errors, "lost": lost,
+                "scenario": scenario, "target": target.to_string(), "tokens": measured.tokens, "errors": errors, "lost": lost,
                 "doubled": doubled, "crossed": crossed, "figures": figures, "sync_p50_ms": self.sync_ms,
             });
             writeln!(OpenOptions::new().create(true).append(true).open(path)?, "{line}")?;
         }
         self.faults.add(measured.faults);
-        self.rounds.entry((scenario.to_string(), target)).or_default().push(measured);
+        self.rounds.entry((scenario.to_owned(), target)).or_default().push(measured);
         Ok(())
     }
 
     /// The medians of that scenario.
-    pub fn print(&self, scenario: Scenario) {
-        let of = |target| self.rounds.get(&(scenario.to_string(), target)).map_or(&[][..], Vec::as_slice);
+    pub fn print(&self, scenario: &str) {
+        let of = |target| self.rounds.get(&(scenario.to_owned(), target)).map_or(&[][..], Vec::as_slice);
         let (floor, portico) = (of(Target::Floor), of(Target::Portico));
         let names = portico.first().map_or(&[][..], |measured| measured.figures.as_slice());
         for (name, _) in names {

@@ -291,3 +291,6 @@ impl Setup for Agents {
         self.agents.get(agent).map_or(1, |a| a.max_queue as usize)
     }
 }
+
+#[cfg(test)]
+mod tests;

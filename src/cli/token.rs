@@ -26,9 +26,12 @@ pub(super) struct NewKey {
     /// Whose data it reaches.
     #[arg(long, default_value = DEFAULT_TENANT, value_parser = name)]
     tenant: String,
-    /// What it allows; give one or more: sessions:read, sessions:write, cli, approve, approve:own, tokens, admin.
-    #[arg(long = "scope", value_name = "SCOPE", default_values = ["sessions:read", "sessions:write"])]
+    #[arg(long = "scope", value_name = "SCOPE", help = allows(), default_values = ["sessions:read", "sessions:write"])]
     scopes: Vec<Scope>,
+}
+
+fn allows() -> String {
+    format!("What it allows; give one or more: {}", Scope::ALL.map(Scope::as_str).join(", "))
 }
 
 fn name(text: &str) -> Result<String, &'static str> {
@@ -41,8 +44,8 @@ impl Token {
     pub(super) fn run(self) -> std::io::Result<()> {
         let Self::Key(NewKey { name, tenant, scopes }) = self;
         let key = new_api_key();
-        let hash = KeyHash::of(key.expose_secret()).to_string();
-        let name = name.unwrap_or_else(|| format!("key-{}", hash.chars().skip("sha256:".len()).take(8).collect::<String>()));
+        let hash = KeyHash::of(key.expose_secret());
+        let name = name.unwrap_or_else(|| format!("key-{}", hash.short()));
         let scopes: BTreeSet<Scope> = scopes.into_iter().collect();
         let scopes = scopes.iter().map(|scope| format!("{:?}", scope.as_str())).collect::<Vec<_>>().join(", ");
         // names have no character that TOML would have escaped

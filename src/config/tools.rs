@@ -71,7 +71,7 @@ impl Tools {
 #[serde(deny_unknown_fields)]
 pub struct ToolRules {
     /// Whether it may run; `None` is the tool's or the channel's own default.
-    #[schemars(with = "PolicyWord")]
+    #[schemars(with = "Policy")]
     pub policy: Option<Policy>,
     /// How long one call may take, in seconds; `None` is the tool's own limit.
     #[schemars(range(min = 1, max = 86_400))]
@@ -83,7 +83,7 @@ pub struct ToolRules {
 #[serde(deny_unknown_fields)]
 pub struct BashRules {
     /// Whether it may run; `None` is the tool's or the channel's own default.
-    #[schemars(with = "PolicyWord")]
+    #[schemars(with = "Policy")]
     pub policy: Option<Policy>,
     /// How long one command may take, in seconds; `None` is the tool's own limit.
     #[schemars(range(min = 1, max = 86_400))]
@@ -98,7 +98,7 @@ pub struct BashRules {
 #[serde(deny_unknown_fields)]
 pub struct FetchRules {
     /// Whether it may run; `None` is the tool's or the channel's own default.
-    #[schemars(with = "PolicyWord")]
+    #[schemars(with = "Policy")]
     pub policy: Option<Policy>,
     /// How long one fetch may take, redirects and reading included, in seconds; `None` is the tool's own limit.
     #[schemars(range(min = 1, max = 86_400))]
@@ -113,16 +113,6 @@ pub struct FetchRules {
 #[serde(deny_unknown_fields)]
 pub struct QuestionRules {
     /// Whether it may be asked; `None` is the tool's or the channel's own default.
-    #[schemars(with = "PolicyWord")]
+    #[schemars(with = "Policy")]
     pub policy: Option<Policy>,
-}
-
-/// The words of [`Policy`], which the domain does not describe as a schema.
-#[derive(JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-#[expect(dead_code, reason = "only its schema is used")]
-enum PolicyWord {
-    Allow,
-    Ask,
-    Deny,
 }

@@ -25,6 +25,11 @@ impl KeyHash {
     pub fn of(key: &str) -> Self {
         Self(Sha256::digest(key).into())
     }
+
+    /// The first eight of its digits: enough to tell a few keys apart by.
+    pub fn short(&self) -> String {
+        hex(&self.0[..4])
+    }
 }
 
 /// In constant time.

@@ -1,5 +1,8 @@
 //! A wait for somebody outside the process: the item, its answer, and the shape that lists and `hello` show.
 
+use std::fmt;
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -153,24 +156,62 @@ impl Item {
         }
     }
 
-    /// What [`Item::status`] can be.
-    pub const STATUSES: [&str; 5] = ["pending", "decided", "expired", "cancelled", "unavailable"];
-
-    /// `pending`, `decided`, `expired`, `cancelled`; an approval that nobody could give is `unavailable`.
-    pub fn status(&self) -> &'static str {
+    /// How it stands; an approval that nobody could give is unavailable.
+    pub fn status(&self) -> ItemStatus {
         match &self.outcome {
-            None => "pending",
-            Some(Outcome::Decision { decision: Decision::Expired, .. }) => "expired",
-            Some(Outcome::Decision { decision: Decision::Cancelled, .. }) => "cancelled",
-            Some(Outcome::Decision { decision: Decision::Unavailable, .. }) => "unavailable",
-            Some(Outcome::Decision { .. }) => "decided",
+            None => ItemStatus::Pending,
+            Some(Outcome::Decision { decision: Decision::Expired, .. }) => ItemStatus::Expired,
+            Some(Outcome::Decision { decision: Decision::Cancelled, .. }) => ItemStatus::Cancelled,
+            Some(Outcome::Decision { decision: Decision::Unavailable, .. }) => ItemStatus::Unavailable,
+            Some(Outcome::Decision { .. }) => ItemStatus::Decided,
             Some(Outcome::Answers { reason, .. } | Outcome::Content { reason, .. }) => match reason.as_deref() {
-                Some("expired") => "expired",
-                Some("cancelled") => "cancelled",
-                Some(_) => "unavailable",
-                None => "decided",
+                Some("expired") => ItemStatus::Expired,
+                Some("cancelled") => ItemStatus::Cancelled,
+                Some(_) => ItemStatus::Unavailable,
+                None => ItemStatus::Decided,
             },
         }
+    }
+}
+
+/// How a wait stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum ItemStatus {
+    Pending,
+    Decided,
+    Expired,
+    Cancelled,
+    Unavailable,
+}
+
+impl ItemStatus {
+    pub const ALL: [Self; 5] = [Self::Pending, Self::Decided, Self::Expired, Self::Cancelled, Self::Unavailable];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Decided => "decided",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+impl FromStr for ItemStatus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let there = || Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| format!("one of {}", there()))
+    }
+}
+
+impl fmt::Display for ItemStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 
@@ -190,8 +231,7 @@ pub struct ApprovalView {
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decisions: Option<Vec<Decision>>,
-    #[schemars(extend("enum" = Item::STATUSES))]
-    pub status: String,
+    pub status: ItemStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
     pub requested_at: Timestamp,
@@ -206,8 +246,7 @@ pub struct QuestionView {
     pub session_id: SessionId,
     pub tool_call_id: ToolCallId,
     pub questions: Vec<Question>,
-    #[schemars(extend("enum" = Item::STATUSES))]
-    pub status: String,
+    pub status: ItemStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<Answer>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -224,8 +263,7 @@ pub struct ClientCallView {
     pub session_id: SessionId,
     pub tool: String,
     pub args: Args,
-    #[schemars(extend("enum" = Item::STATUSES))]
-    pub status: String,
+    pub status: ItemStatus,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
     pub requested_at: Timestamp,
@@ -247,7 +285,7 @@ impl ApprovalView {
             digest: Some(approval.digest.clone()),
             reason: Some(approval.reason.clone()),
             decisions: Some(approval.decisions.clone()),
-            status: item.status().into(),
+            status: item.status(),
             decision,
             requested_at: item.requested_at,
             expires_at: approval.expires_at,
@@ -271,7 +309,7 @@ impl QuestionView {
             session_id: session.clone(),
             tool_call_id: asked.tool_call_id.clone(),
             questions: asked.questions.clone(),
-            status: item.status().into(),
+            status: item.status(),
             declined: item.outcome.is_some() && answers.is_none(),
             answers,
             requested_at: item.requested_at,
@@ -291,7 +329,7 @@ impl ClientCallView {
             session_id: session.clone(),
             tool: call.tool.clone(),
             args: call.args.clone(),
-            status: item.status().into(),
+            status: item.status(),
             content,
             requested_at: item.requested_at,
             expires_at: call.expires_at,

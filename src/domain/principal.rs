@@ -1,9 +1,11 @@
 //! Who calls, and what they may do.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 /// A caller whose credential was checked.
@@ -132,6 +134,16 @@ impl Scope {
             Self::Tokens => "tokens",
             Self::Admin => "admin",
         }
+    }
+}
+
+impl JsonSchema for Scope {
+    fn schema_name() -> Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "enum": Self::ALL.map(Self::as_str)})
     }
 }
 

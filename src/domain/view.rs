@@ -33,17 +33,23 @@ impl FromStr for View {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "chat" => Ok(Self::Chat),
-            "owner" => Ok(Self::Owner),
-            "admin" => Ok(Self::Admin),
-            other => Err(format!("{other:?} is no view: use chat, owner or admin")),
-        }
+        let there = || Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL.into_iter().find(|view| view.as_str() == text).ok_or_else(|| format!("{text:?} is no view; there are: {}", there()))
     }
 }
 
 impl View {
-    pub const COUNT: usize = 3;
+    /// The narrowest first.
+    pub const ALL: [Self; 3] = [Self::Chat, Self::Owner, Self::Admin];
+    pub const COUNT: usize = Self::ALL.len();
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Owner => "owner",
+            Self::Admin => "admin",
+        }
+    }
 
     pub fn index(self) -> usize {
         self as usize

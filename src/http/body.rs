@@ -14,6 +14,7 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use tokio::time::timeout;
 
+use super::code::Code;
 use super::error::ApiError;
 use crate::domain::digest::sha256;
 
@@ -49,24 +50,24 @@ pub(super) struct JsonBody {
 /// # Errors
 /// 413 over the cap, 415 where it is not said to be JSON, 408 where it does not come in time, 400 where it ends early.
 pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need) -> Result<JsonBody, ApiError> {
-    let too_large = || ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", format!("the body may have at most {cap} bytes"));
+    let too_large = || ApiError::new(Code::BodyTooLarge, format!("the body may have at most {cap} bytes"));
     let declared = headers.get("content-length").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
     if declared.is_some_and(|n| n > cap) {
         return Err(too_large());
     }
     let not_json = || {
         let detail = "the body must be JSON: send Content-Type: application/json";
-        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
+        ApiError::new(Code::UnsupportedMediaType, detail)
     };
     let optional = need == Need::Optional;
     let may_lack = optional && !headers.contains_key(CONTENT_TYPE);
     if !may_lack && !is_json(headers, need) {
         return Err(not_json());
     }
-    let late = |_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "invalid_request", "the body did not come in time");
+    let late = |_| ApiError::new(Code::InvalidRequest, "the body did not come in time").with_status(StatusCode::REQUEST_TIMEOUT);
     let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| {
         let early = "the body ended before it was whole";
-        if is_too_long(&error) { too_large() } else { ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", early) }
+        if is_too_long(&error) { too_large() } else { ApiError::new(Code::InvalidJson, early) }
     })?;
     if may_lack && !bytes.is_empty() {
         return Err(not_json());
@@ -151,7 +152,7 @@ fn is_valid(bytes: &[u8]) -> bool {
 }
 
 fn not_json(error: &serde_json::Error) -> ApiError {
-    ApiError::new(StatusCode::BAD_REQUEST, "invalid_json", format!("the body is not valid JSON: {error}"))
+    ApiError::new(Code::InvalidJson, format!("the body is not valid JSON: {error}"))
 }
 
 /// Where the fault is. A field that is missing, unknown or there twice is named by serde's words only.

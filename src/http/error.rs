@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tracing::error;
 
+use super::code::Code;
 use crate::session::SessionError;
 use crate::store::StoreError;
 
@@ -19,8 +20,9 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// A problem, as RFC 9457 shapes it.
 #[derive(Clone, Debug)]
 pub struct ApiError {
+    /// The code's own, but where another says more.
     pub status: StatusCode,
-    pub code: &'static str,
+    pub code: Code,
     pub detail: String,
     pub errors: Vec<FieldError>,
     pub retry_after_s: Option<u64>,
@@ -36,25 +38,30 @@ pub struct FieldError {
 }
 
 impl ApiError {
-    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), errors: Vec::new(), retry_after_s: None, cause: None }
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self { status: code.status(), code, detail: detail.into(), errors: Vec::new(), retry_after_s: None, cause: None }
+    }
+
+    /// With a status that says more than the code's own.
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status, ..self }
     }
 
     pub fn not_found(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", detail)
+        Self::new(Code::NotFound, detail)
     }
 
     pub fn unauthorized(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", detail)
+        Self::new(Code::Unauthorized, detail)
     }
 
     pub fn forbidden(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::FORBIDDEN, "forbidden", detail)
+        Self::new(Code::Forbidden, detail)
     }
 
     pub fn local_key_required(what: &str) -> Self {
         let detail = format!("{what} needs the local key as bearer: it stands in the file local.key of the store's folder");
-        Self::new(StatusCode::FORBIDDEN, "local_key_required", detail)
+        Self::new(Code::LocalKeyRequired, detail)
     }
 
     /// A field of the body, or a parameter, that is not what it must be.
@@ -64,16 +71,12 @@ impl ApiError {
             "" => field.detail.clone(),
             pointer => format!("{pointer}: {}", field.detail),
         };
-        Self { errors: vec![field], ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", detail) }
-    }
-
-    pub fn conflict(code: &'static str, detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::CONFLICT, code, detail)
+        Self { errors: vec![field], ..Self::new(Code::InvalidRequest, detail) }
     }
 
     /// The ledger cannot take or give it now; nothing was lost, and a retry may work.
     pub fn unavailable(detail: impl Into<String>, cause: impl Into<String>) -> Self {
-        let error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", detail);
+        let error = Self::new(Code::StoreUnavailable, detail);
         Self { retry_after_s: Some(1), cause: Some(cause.into()), ..error }
     }
 
@@ -84,7 +87,7 @@ impl ApiError {
             title: &'a str,
             status: u16,
             detail: &'a str,
-            code: &'a str,
+            code: Code,
             request_id: &'a str,
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             errors: &'a [FieldError],
@@ -110,12 +113,12 @@ impl From<SessionError> for ApiError {
             SessionError::NotFound => Self::not_found(detail),
             SessionError::QueueFull => {
                 let detail = "as much input waits in this session as may wait; post again when a turn has ended";
-                again(Self::new(StatusCode::TOO_MANY_REQUESTS, "queue_full", detail))
+                again(Self::new(Code::QueueFull, detail))
             }
-            SessionError::Busy => again(Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail)),
+            SessionError::Busy => again(Self::new(Code::RateLimited, detail)),
             SessionError::MetadataTooLarge => Self::invalid("/metadata", detail),
-            SessionError::NotQueued => Self::conflict("already_claimed", detail),
-            SessionError::Exists => Self::conflict("conflict", detail),
+            SessionError::NotQueued => Self::new(Code::AlreadyClaimed, detail),
+            SessionError::Exists => Self::new(Code::Conflict, detail),
             SessionError::Stopping => Self::unavailable("the gateway is stopping; try again in a moment", "stopping"),
             SessionError::Unavailable(cause) => Self::unavailable("the ledger is not available; nothing was lost, try again", cause),
         }
@@ -152,7 +155,7 @@ pub(super) async fn render(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let Some(Carried(problem)) = response.extensions_mut().remove::<Carried>() else { return response };
     if problem.status.is_server_error() {
-        error!(request = id, code = problem.code, cause = problem.cause, "{}", problem.detail);
+        error!(request = id, code = problem.code.as_str(), cause = problem.cause, "{}", problem.detail);
     }
     let (mut parts, _) = response.into_parts();
     parts.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -16,6 +16,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use uuid::Uuid;
 
+use super::code::Code;
 use super::error::{ApiError, REQUEST_ID, render};
 use super::openapi::Document;
 use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, metrics, records, sessions, waits};
@@ -47,7 +48,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(Extension(Document::of(&described)))
         .fallback(|| async { ApiError::not_found("there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this path does not take this method")
+            ApiError::new(Code::InvalidRequest, "this path does not take this method").with_status(StatusCode::METHOD_NOT_ALLOWED)
         })
         // every route that takes a body has its own cap
         .layer(DefaultBodyLimit::disable())
@@ -58,7 +59,7 @@ pub fn router(gateway: Gateway) -> Router {
 /// What needs a credential.
 fn v1() -> OpenApiRouter<Gateway> {
     OpenApiRouter::new()
-        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::create::create, sessions::list))
         .routes(routes!(sessions::show, sessions::change, sessions::erase))
         .routes(routes!(sessions::cancel))
         .routes(routes!(messages::post, messages::transcript))
@@ -129,5 +130,5 @@ fn span<B>(request: &Request<B>) -> Span {
 }
 
 fn internal() -> axum::response::Response {
-    ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the gateway failed; the log has the cause").into_response()
+    ApiError::new(Code::Internal, "the gateway failed; the log has the cause").into_response()
 }

@@ -57,6 +57,7 @@ pub(super) fn id_only(out: &mut String, id: Cursor) {
     out.push_str(&format!("id: {id}\n\n"));
 }
 
+/// As frames, one after the other: records and deltas with their cursor, progress without.
 pub fn items(items: &[FeedItem]) -> String {
     let mut out = String::with_capacity(items.len() * 160);
     for item in items {

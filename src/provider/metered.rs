@@ -124,7 +124,7 @@ impl UnderWay {
     fn saw(&mut self, item: Option<&Result<Vec<ModelEvent>, ModelError>>) {
         match item {
             Some(Ok(batch)) => {
-                if batch.iter().any(|event| !matches!(event, ModelEvent::Usage(_)))
+                if batch.iter().any(|event| !matches!(event, ModelEvent::Usage(_) | ModelEvent::Finished { .. }))
                     && let Some(first_delta) = self.first_delta.take()
                 {
                     first_delta.record(self.sent.elapsed());

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
-use crate::domain::pending::{Answer, Decision, Item, ItemKind, Outcome};
+use crate::domain::pending::{Answer, Decision, Item, ItemKind, ItemStatus, Outcome};
 use crate::domain::state::Profile;
 use crate::domain::{MessageId, Overview, Seq};
 use crate::store::{IntakeRow, StoreError};
@@ -179,7 +179,7 @@ impl Post {
 
 /// What an answer means to a wait that has its outcome: the same again, another, or too late.
 pub fn standing(item: Item, answer: &Resolution) -> Resolved {
-    if item.status() != "decided" {
+    if item.status() != ItemStatus::Decided {
         return Resolved::Gone(Box::new(item));
     }
     let same = match (&item.outcome, &item.kind, answer) {

@@ -14,7 +14,7 @@ use crate::domain::event::{AgentEvent, Place};
 use crate::domain::pending::Item;
 use crate::domain::record::Head;
 use crate::domain::state::FoldError;
-use crate::domain::{DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
+use crate::domain::{ArtifactId, DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
 use crate::store::{Append, Appended, IntakeRow, Position, Store, StoreFuture};
 
 /// What is staged must not wait longer for a turn that always has more: this many events, or this many bytes.
@@ -73,6 +73,8 @@ pub(super) enum LedgerError {
     Store(#[from] crate::store::StoreError),
     #[error("another writer was first, or the session was deleted")]
     Conflict,
+    #[error("the result names the artifact {0}, which it was not given for")]
+    NoArtifact(ArtifactId),
     #[error("the message was accepted elsewhere meanwhile")]
     IntakeTaken,
 }

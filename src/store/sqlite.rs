@@ -182,7 +182,7 @@ impl Store for SqliteStore {
         let (health, database) = (self.health.clone(), self.database.clone());
         let looked_at = database.clone();
         let read = self.readers.probe(move |db| match looked_at.gone() {
-            None => read::pending(db).map(|_| None),
+            None => read::probe(db).map(|()| None),
             gone => Ok(gone),
         });
         Box::pin(async move {

@@ -128,10 +128,18 @@ fn output(content: Result<String, String>) -> Result<ToolOutput, ToolFailure> {
     content.map(|content| ToolOutput { content, trust: Trust::Trusted }).map_err(|error| ToolFailure::new(codes::INVALID_ARGUMENTS, error))
 }
 
+/// What asks for all that there is.
+const EVERYTHING: [&str; 3] = ["everything", "all", "calendar"];
+/// Days of the whole calendar: enough that a model is not shown all of it, which is what there is to try.
+const DAYS: u32 = 366;
+
 /// The entries that share a word with the query; without any, the names of all.
 fn find(query: &str) -> String {
     let query = query.to_lowercase();
     let words: Vec<&str> = query.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).collect();
+    if words.iter().any(|word| EVERYTHING.contains(word)) {
+        return calendar();
+    }
     let hits = CATALOGUE.iter().filter(|(name, text)| words.iter().any(|w| name.contains(w) || text.contains(w)));
     let lines: Vec<String> = hits.map(|(name, text)| format!("- {name}: {text}")).collect();
     if lines.is_empty() {
@@ -139,6 +147,12 @@ fn find(query: &str) -> String {
         return format!("Demo data, made up: nothing in the catalogue fits. It has: {names}.");
     }
     format!("Demo data, made up. Offers that fit:\n{}", lines.join("\n"))
+}
+
+/// Each offer on each day of a year. Longer than a model sees of one result.
+fn calendar() -> String {
+    let days = (1..=DAYS).flat_map(|day| CATALOGUE.map(|(name, _)| format!("- day {day}: {name}, free")));
+    format!("Demo data, made up. Everything, day by day:\n{}", days.collect::<Vec<_>>().join("\n"))
 }
 
 /// The same call always has the same number, so that a repeated run is seen to be the same.
@@ -173,6 +187,14 @@ mod tests {
         assert!(found.starts_with("Demo data"), "{found}");
         let nothing = run(&DemoLookup, r#"{"query":"submarine"}"#).await.unwrap().content;
         assert!(nothing.contains("nothing in the catalogue fits") && nothing.contains("garden tour"), "{nothing}");
+    }
+
+    /// The cap of a result is the agent's; a look-up of everything is there to be over it.
+    #[tokio::test]
+    async fn a_lookup_of_everything_is_longer_than_a_model_is_shown() {
+        let found = run(&DemoLookup, r#"{"query":"everything"}"#).await.unwrap().content;
+        assert!(found.chars().count() > 50_000 && found.starts_with("Demo data, made up"), "{}", found.len());
+        assert!(found.ends_with("- day 366: pottery class, free"), "{}", &found[found.len() - 60..]);
     }
 
     #[tokio::test]

@@ -69,8 +69,8 @@ impl Wanted {
             return Err(ToolFailure::new(codes::INVALID_ARGUMENTS, format!("it ends before offset {offset}: it has {whole} characters")));
         }
         let content = match &self.search {
-            Some(needle) => search(&text, id, needle, offset),
-            None => page(&text, id, offset, self.limit.unwrap_or(USUAL_PAGE).min(MOST_PAGE)),
+            Some(needle) => search(&text, id, needle, offset, whole),
+            None => page(&text, id, offset, self.limit.unwrap_or(USUAL_PAGE).min(MOST_PAGE), whole),
         };
         Ok(ToolOutput { content, trust })
     }
@@ -140,14 +140,19 @@ impl Tool for ReadArtifact {
 }
 
 /// So many characters from `offset` on, under a line that says where they stand and what is next.
-fn page(text: &str, id: &str, offset: usize, limit: usize) -> String {
-    let body: String = text.chars().skip(offset).take(limit).collect();
-    Page { id, offset, whole: text.chars().count() }.over(&body)
+fn page(text: &str, id: &str, offset: usize, limit: usize, whole: usize) -> String {
+    let rest = &text[place_of(text, offset)..];
+    Page { id, offset, whole }.over(&rest[..place_of(rest, limit)])
+}
+
+/// The byte at which the character of that number begins, or the text's end.
+fn place_of(text: &str, number: usize) -> usize {
+    text.char_indices().nth(number).map_or(text.len(), |(at, _)| at)
 }
 
 /// Where the needle stands from `offset` on, each place with what is around it.
-fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
-    let start = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
+fn search(text: &str, id: &str, needle: &str, offset: usize, whole: usize) -> String {
+    let start = place_of(text, offset);
     // of the same length, so that places in it are places in the text
     let (lowered, needle) = (text[start..].to_ascii_lowercase(), needle.to_ascii_lowercase());
     let mut found = lowered.match_indices(&needle).map(|(at, _)| start + at);
@@ -157,7 +162,7 @@ fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
         lines.push(format!("{PLACE}{counted}: {}", around(text, place, needle.len())));
     }
     let more = found.next().map(|_| counted + 1);
-    let places = Places { id, whole: text.chars().count(), offset, more };
+    let places = Places { id, whole, offset, more };
     if lines.is_empty() {
         lines.push("The text does not stand there.".into());
     }

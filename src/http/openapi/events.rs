@@ -6,7 +6,6 @@
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::shapes::value;
 use crate::domain::live::StreamMode;
 use crate::domain::view::May;
 use crate::domain::{AgentEvent, View};
@@ -21,7 +20,7 @@ pub(super) fn schemas(generator: &mut SchemaGenerator) -> Map<String, Value> {
     for (kind, fields) in records {
         let name = format!("{}Record", pascal(kind));
         let link = json!({"$ref": format!("#/components/schemas/{name}")});
-        made.insert(name, record(kind, &value(fields)));
+        made.insert(name, record(kind, &fields.into()));
         choices.push((kind, link.clone()));
         events.push(event(kind, Some(json!({"$ref": CURSOR})), &link));
     }
@@ -115,11 +114,8 @@ fn optional(schema: &mut Value, field: &str) {
 fn narrow(kind: &str, schema: &mut Value) {
     let names: Vec<String> = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
     let sample = Value::Object(names.iter().map(|name| (name.clone(), json!(0))).collect()).to_string();
-    let views = [("chat", View::Chat), ("owner", View::Owner), ("admin", View::Admin)];
-    let shown: Vec<(&str, Map<String, Value>)> = views
-        .into_iter()
-        .filter_map(|(name, view)| Some((name, serde_json::from_str(&view.project(kind, &sample, May::Look)?).ok()?)))
-        .collect();
+    let fields = |view: View| serde_json::from_str(&view.project(kind, &sample, May::Look)?).ok();
+    let shown: Vec<(&str, Map<String, Value>)> = View::ALL.into_iter().filter_map(|view| Some((view.as_str(), fields(view)?))).collect();
     if let Some(required) = schema["required"].as_array_mut() {
         required.retain(|name| name.as_str().is_some_and(|name| shown.iter().all(|(_, fields)| fields.contains_key(name))));
     }
@@ -158,7 +154,7 @@ fn live_events() -> Vec<Value> {
         })
     };
     let call = json!({"tool_call_id": {"type": "string"}, "tool": {"type": "string"}});
-    let modes = value(StreamMode::json_schema(&mut SchemaGenerator::default()));
+    let modes = StreamMode::json_schema(&mut SchemaGenerator::default());
     let progress =
         json!({"mode": modes, "char_delta": {"type": "integer", "minimum": 0, "description": "Characters since the last such event."}});
     let mut report =
@@ -188,7 +184,7 @@ fn control_events(generator: &mut SchemaGenerator) -> Vec<Value> {
     );
     closing["properties"]["retry_after_ms"] = json!({"type": "integer", "minimum": 0});
     vec![
-        event("hello", None, &value(hello)),
+        event("hello", None, &hello.into()),
         event("heartbeat", None, &object("Every 15 seconds.", &at)),
         event("reset", None, &object("The cursor cannot be honoured: empty the view, all comes again from record 1.", &reset)),
         event("closing", None, &closing),

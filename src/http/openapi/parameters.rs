@@ -5,6 +5,8 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use crate::domain::View;
+use crate::domain::pending::ItemStatus;
 use crate::http::body;
 use crate::http::routes::{DEFAULT_LIMIT, MAX_LIMIT};
 
@@ -86,11 +88,11 @@ parameter!(
     ViewOf,
     "view",
     ParameterIn::Query,
-    words(&["chat", "owner", "admin"]),
+    words(&View::ALL.map(View::as_str)),
     "A narrower view than the credential's own: `chat` is the conversation, `owner` how the agent came to it, `admin` everything."
 );
 parameter!(OfChannel, "channel", ParameterIn::Query, text(), "Only sessions of this channel.");
-parameter!(OfStatus, "status", ParameterIn::Query, words(&crate::domain::pending::Item::STATUSES), "Only approvals that stand like this.");
+parameter!(OfStatus, "status", ParameterIn::Query, words(&ItemStatus::ALL.map(ItemStatus::as_str)), "Only approvals that stand like this.");
 parameter!(
     IdempotencyKey,
     "Idempotency-Key",

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::generate::{Contract, SchemaSettings};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema as Placeholder};
@@ -16,7 +16,9 @@ use crate::http::routes::approvals::{ApprovalPage, Decide};
 use crate::http::routes::capabilities::Capabilities;
 use crate::http::routes::health::{Alive, Readiness};
 use crate::http::routes::messages::{Accepted, Message, turn::TurnEnd};
-use crate::http::routes::sessions::{Cancel, Cancelled, Change, Create, SessionPage};
+use crate::http::routes::records::RecordPage;
+use crate::http::routes::sessions::create::Create;
+use crate::http::routes::sessions::{Cancel, Cancelled, Change, SessionPage};
 use crate::http::routes::transcript::TranscriptPage;
 use crate::http::routes::waits::{Answers, Content};
 
@@ -51,8 +53,6 @@ macro_rules! body {
         }
     };
 }
-
-use crate::http::routes::records::RecordPage;
 
 bodies! {
     requests: Create, Change, Cancel, Message, Decide, Answers, Content;
@@ -135,9 +135,4 @@ fn each_schema(value: &mut Value, visit: &mut impl FnMut(&mut Map<String, Value>
         Value::Array(all) => all.iter_mut().for_each(|inner| each_schema(inner, visit)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
-}
-
-/// A schema as JSON text holds it.
-pub(super) fn value(schema: Schema) -> Value {
-    schema.into()
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::{ListPage, Page, waits};
 use crate::domain::overview::approval_view;
-use crate::domain::pending::{ApprovalView, Decision, Item, ItemKind};
+use crate::domain::pending::{ApprovalView, Decision, ItemKind};
 use crate::domain::{Principal, Scope, SessionId};
 use crate::http::body::{self, DECISION_CAP, Need};
 use crate::http::error::ApiError;
@@ -71,15 +71,13 @@ pub(crate) async fn of_session(
 }
 
 async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>, query: ApprovalsQuery) -> Result<Response, ApiError> {
-    if query.status.as_deref().is_some_and(|s| !Item::STATUSES.contains(&s)) {
-        return Err(ApiError::invalid("status", format!("one of {}", Item::STATUSES.join(", "))));
-    }
+    let status = query.status.as_deref().map(str::parse).transpose().map_err(|why: String| ApiError::invalid("status", why))?;
     let (limit, after) = (query.page.limit()?, query.page.after_id("apr_")?.map(ToOwned::to_owned));
     let filter = ApprovalFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.may(Scope::Approve)).then(|| caller.name.clone()),
         session,
-        status: query.status,
+        status,
         after,
         limit,
     };

@@ -1,5 +1,6 @@
 //! Whether the process lives, and whether it can do its work.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
@@ -47,6 +48,21 @@ struct Reason {
     detail: String,
 }
 
+/// What the log was told last. Anybody may ask, and probes ask every few seconds: only what changes is worth a line.
+#[derive(Debug, Default)]
+pub struct Told(Mutex<Vec<&'static str>>);
+
+impl Told {
+    /// Whether the codes are others than those of the last time.
+    fn is_news(&self, reasons: &[Reason]) -> bool {
+        let codes: Vec<_> = reasons.iter().map(|reason| reason.code).collect();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = *told != codes;
+        *told = codes;
+        is_news
+    }
+}
+
 /// Show that the process lives
 ///
 /// It says nothing of its work, so that trouble of the disk does not restart it for ever.
@@ -71,8 +87,8 @@ pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> R
         true => (StatusCode::OK, READY),
         false => (StatusCode::SERVICE_UNAVAILABLE, UNREADY),
     };
-    for Reason { code, detail } in &reasons {
-        tracing::warn!(code, detail, "not ready");
+    if gateway.told.is_news(&reasons) {
+        log(&reasons);
     }
     json(code, &Readiness { status, reasons: is_admin.then_some(reasons) })
 }
@@ -88,4 +104,26 @@ async fn reasons(gateway: &Gateway) -> Vec<Reason> {
         Some(Trouble { code: "store_stalled", detail })
     });
     draining.into_iter().chain(store.map(|Trouble { code, detail }| Reason { code, detail })).collect()
+}
+
+fn log(reasons: &[Reason]) {
+    for Reason { code, detail } in reasons {
+        tracing::warn!(code, detail, "not ready");
+    }
+    if reasons.is_empty() {
+        tracing::info!("ready again");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_set_of_codes_is_news() {
+        let told = Told::default();
+        let because = |codes: &[&'static str]| codes.iter().map(|code| Reason { code, detail: "why".into() }).collect::<Vec<_>>();
+        let news = [&[][..], &["draining"], &["draining"], &["draining", "disk_full"], &["disk_full"], &["disk_full"], &[], &[]];
+        assert_eq!(news.map(|codes| told.is_news(&because(codes))), [false, true, false, true, true, false, true, false]);
+    }
 }

@@ -14,6 +14,7 @@ use super::{Page, sessions, transcript};
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::{MessageId, Principal, Scope, Seq, SessionId};
 use crate::http::body::{self, MESSAGE_CAP, Need};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterSeq, IdempotencyKey, Limit, MessagePath, Prefer, SessionPath};
@@ -150,7 +151,7 @@ async fn accept(
     let body_hash = key.as_ref().map(|k| k.body_hash.clone());
     let same = |posted: Posted| match &posted.body_hash {
         Some(hash) if Some(hash) != body_hash.as_ref() => {
-            Err(ApiError::conflict("idempotency_conflict", "this Idempotency-Key was used with another body"))
+            Err(ApiError::new(Code::IdempotencyConflict, "this Idempotency-Key was used with another body"))
         }
         Some(_) | None => Ok(posted),
     };
@@ -219,7 +220,7 @@ pub(crate) async fn take_back(
         Err(SessionError::NotQueued) => {
             let store = gateway.sessions.settings().store.as_ref();
             match transcript::has_input(store, session.id(), &message_id).await? {
-                true => Err(ApiError::conflict("already_claimed", "a turn has claimed this message")),
+                true => Err(ApiError::new(Code::AlreadyClaimed, "a turn has claimed this message")),
                 false => Err(ApiError::not_found("there is no such message in the inbox")),
             }
         }

@@ -13,6 +13,7 @@ use crate::domain::pending::{Answer, ClientCallView, Item, ItemKind, QuestionVie
 use crate::domain::{Principal, Scope, SessionId};
 use crate::http::Gateway;
 use crate::http::body::{self, DECISION_CAP, MESSAGE_CAP, Need};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
 use crate::http::openapi::parameters::{ClientCallPath, QuestionPath, SessionPath};
@@ -135,11 +136,11 @@ pub(super) async fn resolve(
 fn outcome(resolved: Resolved) -> Result<Item, ApiError> {
     match resolved {
         Resolved::Stands(item) => Ok(*item),
-        Resolved::Conflict => Err(ApiError::conflict("already_decided", "another answer was given before")),
+        Resolved::Conflict => Err(ApiError::new(Code::AlreadyDecided, "another answer was given before")),
         Resolved::DigestMismatch => {
-            Err(ApiError::conflict("digest_mismatch", "the digest is not the one of the call that waits: read it again"))
+            Err(ApiError::new(Code::DigestMismatch, "the digest is not the one of the call that waits: read it again"))
         }
-        Resolved::Gone(item) => Err(ApiError::new(StatusCode::GONE, "expired", format!("it is too late: this is {}", item.status()))),
+        Resolved::Gone(item) => Err(ApiError::new(Code::Expired, format!("it is too late: this is {}", item.status()))),
         Resolved::Invalid { pointer, detail } => Err(ApiError::invalid(pointer, detail)),
         Resolved::Unknown => Err(ApiError::not_found("nothing of that id waits here")),
     }

@@ -132,3 +132,10 @@ async fn what_was_paid_is_counted_also_where_no_answer_came_of_it() {
 async fn an_answer_that_was_whole_before_its_reader_went_is_whole() {
     asked(vec![text(), finished()], 2).await.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"ok\"} 1"]);
 }
+
+#[tokio::test]
+async fn an_answer_that_says_nothing_has_no_first_piece() {
+    let samples = asked(vec![Ok(Vec::new()), finished()], 9).await;
+    samples.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"ok\"} 1"]);
+    samples.lacks("first_delta_seconds_count{provider=\"acme\"} 1");
+}

@@ -1,15 +1,15 @@
-//! A server for the wires' tests over a real socket: it sends what a test says, whatever it is asked.
+//! For the wires' tests over a real socket: a provider asks a server that sends what a test says.
 
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 
 use super::recorded::request;
 use crate::provider::http::decode::count;
 use crate::provider::{ModelError, ModelEvent, Provider, http};
+use crate::test_server::TestServer;
 
 /// Long, so that a busy machine does not fail a test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -23,23 +23,10 @@ pub(crate) type Make = fn(&str, reqwest::Client) -> Arc<dyn Provider>;
 
 /// Asks a server that answers with these bytes and then closes; gives the request it saw, the events, and the error if there was one.
 pub(crate) async fn ask(make: Make, answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent>, Option<ModelError>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = tokio::spawn(async move {
-        let (mut socket, _) = listener.accept().await.unwrap();
-        let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
-        while !seen.ends_with(b"]}") {
-            let n = socket.read(&mut buffer).await.unwrap();
-            seen.extend_from_slice(&buffer[..n]);
-        }
-        socket.write_all(&answer).await.unwrap();
-        if answer.is_empty() {
-            let _ = socket.read(&mut buffer).await; // Silence until the client gives up.
-        }
-        String::from_utf8(seen).unwrap()
-    });
-    let (events, error) = stream(make, &format!("http://{address}"), read_timeout).await;
-    (server.await.unwrap(), events, error)
+    // the body ends with its messages
+    let server = TestServer::on(Ipv4Addr::LOCALHOST, 0, b"]}", move |_| answer.clone()).await.unwrap();
+    let (events, error) = stream(make, &format!("http://127.0.0.1:{}", server.port), read_timeout).await;
+    (server.requests().concat(), events, error)
 }
 
 /// Asks whoever is at this origin.

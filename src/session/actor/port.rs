@@ -7,12 +7,15 @@ use tokio::sync::{mpsc, oneshot};
 use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
 use crate::domain::{Artifact, ArtifactId};
 
+/// The most bytes that are hashed on the spot: about a millisecond without the processor's own instructions for it.
+const HASHED_HERE: usize = 256 << 10;
+
 /// What a turn asks.
 #[derive(Debug)]
 pub(super) enum PortCall {
     BeginStep { further: Further, reply: oneshot::Sender<Option<StepInput>> },
     Decide { proposals: Vec<Proposal>, reply: oneshot::Sender<Vec<Verdict>> },
-    Spill { artifact: Artifact, reply: oneshot::Sender<ArtifactId> },
+    Spill { id: ArtifactId, blob: Vec<u8>, reply: oneshot::Sender<()> },
     Durable { reply: oneshot::Sender<()> },
 }
 
@@ -44,10 +47,28 @@ impl TurnPort for Port {
     }
 
     fn spill(&self, artifact: Artifact) -> BoxFuture<'_, ArtifactId> {
-        self.ask(move |reply| PortCall::Spill { artifact, reply }).boxed()
+        async move {
+            let (id, blob) = named(artifact).await;
+            let spilled = id.clone();
+            self.ask(move |reply| PortCall::Spill { id: spilled, blob, reply }).await;
+            id
+        }
+        .boxed()
     }
 
     fn durable(&self) -> BoxFuture<'_, ()> {
         self.ask(|reply| PortCall::Durable { reply }).boxed()
+    }
+}
+
+/// The blob and its name. A large one is hashed where it keeps no other session waiting.
+async fn named(artifact: Artifact) -> (ArtifactId, Vec<u8>) {
+    if artifact.text.len() <= HASHED_HERE {
+        return artifact.into_blob();
+    }
+    match tokio::task::spawn_blocking(move || artifact.into_blob()).await {
+        Ok(named) => named,
+        // the process ends: the turn is dropped where it waits
+        Err(_) => std::future::pending().await,
     }
 }

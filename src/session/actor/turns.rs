@@ -147,7 +147,7 @@ impl Actor {
         if opens {
             self.stage_blobs(&event);
         }
-        self.stage_artifact(&event);
+        self.stage_artifact(&event)?;
         let seq = self.stage(event)?;
         if opens {
             self.entry.feed.open_attempt(seq);
@@ -173,12 +173,12 @@ impl Actor {
     }
 
     /// What is kept of the result goes into the same append: no record names what is not there, and nothing is there that no record names.
-    fn stage_artifact(&mut self, event: &AgentEvent) {
-        let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return };
+    fn stage_artifact(&mut self, event: &AgentEvent) -> Result<(), LedgerError> {
+        let AgentEvent::Tool(Tool::ToolEnd(ToolEnd { artifact_id: Some(id), .. })) = event else { return Ok(()) };
         let spilled = self.running.as_mut().and_then(|r| r.spilled.take_if(|(spilled, _)| spilled == id));
-        if let Some((id, bytes)) = spilled {
-            self.ledger.blob(id.blob(), bytes.into());
-        }
+        let (id, bytes) = spilled.ok_or_else(|| LedgerError::NoArtifact(id.clone()))?;
+        self.ledger.blob(id.blob(), bytes.into());
+        Ok(())
     }
 
     pub(super) fn opened(&mut self) {
@@ -232,13 +232,12 @@ impl Actor {
                 let _ = reply.send(input);
             }
             PortCall::Decide { proposals, reply } => self.decide(proposals, reply)?,
-            PortCall::Spill { artifact, reply } => {
-                let (id, bytes) = artifact.into_blob();
+            PortCall::Spill { id, blob, reply } => {
                 if let Some(running) = &mut self.running {
-                    running.spilled = Some((id.clone(), bytes));
+                    running.spilled = Some((id, blob));
                 }
                 // a turn that was dropped meanwhile does not hear it
-                let _ = reply.send(id);
+                let _ = reply.send(());
             }
             PortCall::Durable { reply } => self.ledger.when_durable(Box::new(move || {
                 // a turn that was dropped meanwhile does not hear it

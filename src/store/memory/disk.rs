@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::pending::{Item, ItemKind};
+use crate::domain::pending::{Item, ItemKind, ItemStatus};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
     Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Most, Pending, Position, SessionFilter, Slice, Snapshot,
@@ -117,7 +117,7 @@ impl Disk {
             .filter(|(id, session)| of_tenant(session) && filter.session.as_ref().is_none_or(|wanted| wanted == *id))
             .filter(|(_, session)| filter.owner.as_ref().is_none_or(|owner| *owner == session.overview.owner))
             .flat_map(|(id, session)| session.items.values().map(move |item| (id, item)))
-            .filter(|(_, item)| is_approval(item) && filter.status.as_ref().is_none_or(|status| status == item.status()))
+            .filter(|(_, item)| is_approval(item) && filter.status.is_none_or(|status| status == item.status()))
             .filter(|(_, item)| start.is_none_or(|start| (item.requested_at, item.id()) > start))
             .collect();
         rows.sort_by(|(_, a), (_, b)| (a.requested_at, a.id()).cmp(&(b.requested_at, b.id())));
@@ -185,7 +185,7 @@ impl Disk {
 
     pub(super) fn pending(&self) -> Pending {
         let mut pending = Pending::default();
-        for item in self.live().flat_map(|(_, session)| session.items.values()).filter(|item| item.status() == "pending") {
+        for item in self.live().flat_map(|(_, session)| session.items.values()).filter(|item| item.status() == ItemStatus::Pending) {
             *match item.kind {
                 ItemKind::Approval(_) => &mut pending.approvals,
                 ItemKind::Question(_) => &mut pending.questions,

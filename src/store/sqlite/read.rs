@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 
-use crate::domain::pending::Item;
+use crate::domain::pending::{Item, ItemStatus};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{ApprovalFilter, IntakeRow, Loaded, Most, Pending, Position, SessionFilter, Slice, Snapshot, StoreError, StoredRecord};
 
@@ -127,7 +127,7 @@ pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<
     };
     // One text for each way to filter, so that each walks its own index: of what is pending, of the owner, of the session (where the plus
     // keeps the tenant's index out), or of the tenant.
-    let status = if filter.status.as_deref() == Some("pending") {
+    let status = if filter.status == Some(ItemStatus::Pending) {
         "i.status = 'pending' AND ?4 IS NOT NULL"
     } else {
         "(?4 IS NULL OR i.status = ?4)"
@@ -141,7 +141,7 @@ pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<
          ORDER BY i.requested_at, i.id LIMIT ?7",
     ))?;
     let of = filter.session.as_ref().map(SessionId::as_str);
-    let asked = params![filter.tenant, filter.owner, of, filter.status, requested_at, id, one_more(filter.limit)];
+    let asked = params![filter.tenant, filter.owner, of, filter.status.map(ItemStatus::as_str), requested_at, id, one_more(filter.limit)];
     let found = query.query_and_then(asked, |row| {
         let (bytes, item) = parsed(row, 1)?;
         Ok::<_, StoreError>((bytes, (SessionId::from(row.get::<_, String>(0)?), item)))
@@ -205,6 +205,11 @@ pub(super) fn marked(db: &Connection) -> Result<Vec<SessionId>, StoreError> {
     )?;
     let ids = query.query_map([], |row| Ok(SessionId::from(row.get::<_, String>(0)?)))?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether a read gets through at all, however much there is to read.
+pub(super) fn probe(db: &Connection) -> Result<(), StoreError> {
+    Ok(db.query_row("SELECT 1 FROM meta LIMIT 1", [], |_| Ok(()))?)
 }
 
 /// Walks the index of open items alone, but for whether each one's session is marked.

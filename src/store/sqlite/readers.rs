@@ -53,16 +53,23 @@ impl Readers {
         T: Send + 'static,
         Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let (readers, permits) = (self.clone(), Arc::clone(permits));
+        let (readers, again, permits) = (self.clone(), self.clone(), Arc::clone(permits));
         Box::pin(async move {
             let permit = permits.acquire_owned().await.map_err(|_| super::closed())?;
             let work = tokio::task::spawn_blocking(move || {
                 // Moved in: the connection is in use until the query ends, also when nobody waits for it any more.
                 let _permit = permit;
-                readers.with_connection(query).inspect_err(|_| readers.failed.increment(1))
+                readers.with_connection(query).map_err(|error| readers.note(error))
             });
-            work.await.unwrap_or_else(|error| Err(StoreError(error.to_string())))
+            work.await.unwrap_or_else(|error| Err(again.note(StoreError(error.to_string()))))
         })
+    }
+
+    /// Counts and logs a read that failed, also where nobody waits for its answer any more.
+    fn note(&self, error: StoreError) -> StoreError {
+        self.failed.increment(1);
+        tracing::error!(%error, "a read failed");
+        error
     }
 
     fn with_connection<T>(&self, query: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {

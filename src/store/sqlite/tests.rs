@@ -13,7 +13,7 @@ use super::writer::{Asked, Command, write_group};
 use super::{OpenError, SqliteStore, read, schema, write};
 use crate::meter::Meter;
 use crate::store::tests::samples::{append, id};
-use crate::store::{Appended, Most, Pending, Position, Store};
+use crate::store::{Appended, Most, Pending, Position, Store, StoreFuture};
 use crate::test_folder::TestFolder;
 
 fn open(folder: &TestFolder) -> SqliteStore {
@@ -279,6 +279,22 @@ async fn appends_and_commits_are_measured() {
     has("portico_store_group_size_sum 3");
     has("portico_store_failures_total{operation=\"commit\"} 1");
     has("portico_store_failures_total{operation=\"read\"} 0");
+}
+
+#[tokio::test]
+async fn a_read_that_fails_is_counted_however_it_fails() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let folder = TestFolder::absent();
+    let store = SqliteStore::open(folder.path(), &Meter::new(recorder)).unwrap();
+    let failed = |times: u32| handle.render().contains(&format!("failures_total{{operation=\"read\"}} {times}\n"));
+    shell(&folder).execute_batch("ALTER TABLE item RENAME TO elsewhere").unwrap();
+    store.pending().await.unwrap_err();
+    assert!(failed(1), "{}", handle.render());
+    assert_eq!(store.trouble().await, None, "a probe reads no more than it must");
+    let panics: StoreFuture<()> = store.readers.run(|_| panic!("a query of the test's own"));
+    panics.await.unwrap_err();
+    assert!(failed(2), "{}", handle.render());
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn write_items(db: &Connection, session: i64, prepared: &Prepared) -> rusqlite::
             kind(item),
             overview.tenant,
             overview.owner,
-            item.status(),
+            item.status().as_str(),
             sql_int(item.requested_at.0),
             json,
         ])?;

@@ -3,7 +3,7 @@
 use super::samples::{NOW, TENANT, all_approvals, all_sessions, append, approval, child, decided, id, question};
 use super::{Engine, on_each_engine};
 use crate::domain::Timestamp;
-use crate::domain::pending::Decision;
+use crate::domain::pending::{Decision, ItemStatus};
 use crate::store::{ApprovalFilter, Pending, SessionFilter, Store};
 
 on_each_engine!(
@@ -113,14 +113,14 @@ async fn approvals_are_oldest_first_in_pages<E: Engine>(engine: E) {
 async fn approvals_are_filtered<E: Engine>(engine: E) {
     let store = engine.store();
     with_approvals(store).await;
-    let status = |status: &str| ApprovalFilter { status: Some(status.into()), ..all_approvals() };
-    assert_eq!(approvals(store, status("pending")).await, ["s1/apr_b", "s2/apr_c", "s1/apr_d"]);
-    assert_eq!(approvals(store, status("decided")).await, ["s2/apr_a"]);
-    assert_eq!(approvals(store, status("expired")).await, ["s1/apr_e"]);
+    let status = |status| ApprovalFilter { status: Some(status), ..all_approvals() };
+    assert_eq!(approvals(store, status(ItemStatus::Pending)).await, ["s1/apr_b", "s2/apr_c", "s1/apr_d"]);
+    assert_eq!(approvals(store, status(ItemStatus::Decided)).await, ["s2/apr_a"]);
+    assert_eq!(approvals(store, status(ItemStatus::Expired)).await, ["s1/apr_e"]);
     assert_eq!(approvals(store, ApprovalFilter { session: Some(id("s2")), ..all_approvals() }).await, ["s2/apr_c", "s2/apr_a"]);
-    assert_eq!(approvals(store, ApprovalFilter { owner: Some("bob".into()), ..status("pending") }).await, ["s2/apr_c"]);
+    assert_eq!(approvals(store, ApprovalFilter { owner: Some("bob".into()), ..status(ItemStatus::Pending) }).await, ["s2/apr_c"]);
     store.mark_deleted(&id("s2")).await.unwrap();
-    assert_eq!(approvals(store, status("pending")).await, ["s1/apr_b", "s1/apr_d"]);
+    assert_eq!(approvals(store, status(ItemStatus::Pending)).await, ["s1/apr_b", "s1/apr_d"]);
 }
 
 async fn an_item_keeps_what_later_appends_do_not_name<E: Engine>(engine: E) {
@@ -130,9 +130,9 @@ async fn an_item_keeps_what_later_appends_do_not_name<E: Engine>(engine: E) {
     later.items = vec![decided(approval("apr_b", Timestamp(NOW.0 + 1)), Decision::AllowOnce)];
     store.append(later.clone()).await.unwrap();
     assert_eq!(store.item(&id("s1"), "apr_b").await.unwrap().as_ref(), later.items.first());
-    assert_eq!(store.item(&id("s1"), "apr_d").await.unwrap().unwrap().status(), "pending");
+    assert_eq!(store.item(&id("s1"), "apr_d").await.unwrap().unwrap().status(), ItemStatus::Pending);
     assert_eq!(store.item(&id("s1"), "qst_1").await.unwrap(), Some(question("qst_1")));
-    let pending = ApprovalFilter { status: Some("pending".into()), ..all_approvals() };
+    let pending = ApprovalFilter { status: Some(ItemStatus::Pending), ..all_approvals() };
     assert_eq!(approvals(store, pending).await, ["s2/apr_c", "s1/apr_d"]);
 }
 

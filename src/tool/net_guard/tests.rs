@@ -5,15 +5,12 @@
 use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::BoxFuture;
 use reqwest::header::HeaderMap;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
 
 use super::*;
+use crate::test_server::{HEAD, TestServer};
 
 const PUBLIC: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
@@ -39,45 +36,17 @@ impl Lookup for Scripted {
     }
 }
 
-/// A server that gives every request the same answer and counts connections.
-#[derive(Debug)]
-struct Server {
-    port: u16,
-    connections: Arc<AtomicUsize>,
-    accepting: JoinHandle<()>,
+async fn serve(address: Ipv4Addr, port: u16, answer: impl Fn(u16) -> String + Send + 'static) -> TestServer {
+    TestServer::on(address, port, HEAD, move |port| answer(port).into_bytes()).await.unwrap()
 }
 
-impl Server {
-    async fn on(address: Ipv4Addr, port: u16, answer: impl Fn(u16) -> String + Send + 'static) -> Self {
-        let listener = TcpListener::bind((address, port)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let counter = connections.clone();
-        let accepting = tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                counter.fetch_add(1, Ordering::SeqCst);
-                let mut request = Vec::new();
-                while !request.ends_with(b"\r\n\r\n") && socket.read_buf(&mut request).await.is_ok_and(|n| n > 0) {}
-                let _ = socket.write_all(answer(port).as_bytes()).await;
-            }
-        });
-        Self { port, connections, accepting }
-    }
-
-    /// The private host at the same port, so that only the address differs.
-    async fn private(port: u16) -> Self {
-        Self::on(Ipv4Addr::LOCALHOST, port, |_| page("secret")).await
-    }
-
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
+async fn public(answer: impl Fn(u16) -> String + Send + 'static) -> TestServer {
+    serve(PUBLIC, 0, answer).await
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
+/// The private host at the same port, so that only the address differs.
+async fn private(port: u16) -> TestServer {
+    serve(Ipv4Addr::LOCALHOST, port, |_| page("secret")).await
 }
 
 fn page(body: &str) -> String {
@@ -199,7 +168,7 @@ fn a_name_is_as_private_as_its_most_private_address() {
 
 #[tokio::test]
 async fn the_systems_own_names_for_this_machine_are_refused() {
-    let server = Server::private(0).await;
+    let server = private(0).await;
     for name in ["localhost", "LOCALHOST", "ｌｏｃａｌｈｏｓｔ"] {
         let url = format!("http://{name}:{}/", server.port);
         let error = get(&url, &[], Arc::new(SystemLookup)).await.unwrap_err();
@@ -214,7 +183,7 @@ async fn the_systems_own_names_for_this_machine_are_refused() {
 
 #[tokio::test]
 async fn a_redirect_is_judged_like_the_first_address() {
-    let private = Server::private(0).await;
+    let private = private(0).await;
     let port = private.port;
     for target in [
         format!("http://127.0.0.1:{port}/"),
@@ -226,7 +195,7 @@ async fn a_redirect_is_judged_like_the_first_address() {
         "http://me:pw@127.0.0.2/".into(),
     ] {
         let answer = redirect(&target);
-        let public = Server::on(PUBLIC, 0, move |_| answer.clone()).await;
+        let public = public(move |_| answer.clone()).await;
         let lookup = Scripted::new(&[&["127.0.0.1"]]);
         let error = get(&format!("http://127.0.0.2:{}/start", public.port), &["127.0.0.2/32"], lookup).await.unwrap_err();
         let FetchError::RefusedRedirect { via, .. } = &error else { panic!("{target}: {error}") };
@@ -237,7 +206,7 @@ async fn a_redirect_is_judged_like_the_first_address() {
 
 #[tokio::test]
 async fn redirects_end() {
-    let public = Server::on(PUBLIC, 0, |port| redirect(&format!("http://127.0.0.2:{port}/again"))).await;
+    let public = public(|port| redirect(&format!("http://127.0.0.2:{port}/again"))).await;
     let url = format!("http://127.0.0.2:{}/", public.port);
     let error = get(&url, &["127.0.0.2/32"], Scripted::new(&[])).await.unwrap_err();
     assert!(matches!(error, FetchError::Redirects), "{error}");
@@ -246,7 +215,7 @@ async fn redirects_end() {
 
 #[tokio::test]
 async fn a_redirect_to_no_address_says_so() {
-    let public = Server::on(PUBLIC, 0, |_| redirect("http://[nonsense/")).await;
+    let public = public(|_| redirect("http://[nonsense/")).await;
     let error = get(&format!("http://127.0.0.2:{}/", public.port), &["127.0.0.2/32"], Scripted::new(&[])).await.unwrap_err();
     assert!(matches!(error, FetchError::Location { .. }), "{error}");
 }
@@ -262,8 +231,8 @@ fn https_does_not_become_http() {
 
 #[tokio::test]
 async fn a_name_that_turns_private_is_not_followed() {
-    let public = Server::on(PUBLIC, 0, |port| redirect(&format!("http://rebind.example:{port}/again"))).await;
-    let private = Server::private(public.port).await;
+    let public = public(|port| redirect(&format!("http://rebind.example:{port}/again"))).await;
+    let private = private(public.port).await;
     let url = format!("http://rebind.example:{}/", public.port);
     let error = get(&url, &["127.0.0.2/32"], Scripted::new(&[&["127.0.0.2"], &["127.0.0.1"]])).await.unwrap_err();
     assert!(matches!(error, FetchError::RefusedRedirect { .. }), "{error}");
@@ -272,8 +241,8 @@ async fn a_name_that_turns_private_is_not_followed() {
 
 #[tokio::test]
 async fn the_address_that_was_judged_is_the_one_connected_to() {
-    let public = Server::on(PUBLIC, 0, |_| page("hello")).await;
-    let private = Server::private(public.port).await;
+    let public = public(|_| page("hello")).await;
+    let private = private(public.port).await;
     let url = format!("http://rebind.example:{}/", public.port);
     // a second look-up between judging and connecting would get the private one
     let text = get(&url, &["127.0.0.2/32"], Scripted::new(&[&["127.0.0.2"], &["127.0.0.1"]])).await.unwrap();
@@ -282,8 +251,8 @@ async fn the_address_that_was_judged_is_the_one_connected_to() {
 
 #[tokio::test]
 async fn a_name_with_both_is_not_connected_to_at_all() {
-    let public = Server::on(PUBLIC, 0, |_| page("hello")).await;
-    let private = Server::private(public.port).await;
+    let public = public(|_| page("hello")).await;
+    let private = private(public.port).await;
     for both in [["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"]] {
         let url = format!("http://both.example:{}/", public.port);
         let error = get(&url, &["127.0.0.2/32"], Scripted::new(&[&both])).await.unwrap_err();
@@ -295,7 +264,7 @@ async fn a_name_with_both_is_not_connected_to_at_all() {
 
 #[tokio::test]
 async fn what_cannot_be_reached_is_told_in_a_sentence() {
-    let closed = Server::on(PUBLIC, 0, |_| String::new()).await.port;
+    let closed = public(|_| String::new()).await.port;
     let error = get(&format!("http://127.0.0.2:{closed}/"), &["127.0.0.2/32"], Scripted::new(&[])).await.unwrap_err();
     assert!(error.to_string().starts_with("no connection to the host: "), "{error}");
     let error = get("http://nowhere.example/", &[], Scripted::new(&[&[]])).await.unwrap_err();

@@ -112,7 +112,7 @@ proptest! {
     fn pages_make_up_the_text(text in ".{0,300}", limit in 1usize..50) {
         let (mut all, mut offset) = (String::new(), 0);
         loop {
-            let whole = page(&text, "art_x", offset, limit);
+            let whole = page(&text, "art_x", offset, limit, text.chars().count());
             let (head, body) = whole.split_once('\n').unwrap();
             all.push_str(body);
             match head.rsplit_once("next: offset ") {
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn a_search_finds_every_place(text in "[aAbé]{0,40}", offset in 0usize..10) {
         prop_assume!(offset <= text.chars().count());
-        let found = search(&text, "art_x", "ab", offset);
+        let found = search(&text, "art_x", "ab", offset, text.chars().count());
         let lower: Vec<char> = text.to_ascii_lowercase().chars().collect();
         let places = lower.windows(2).skip(offset).filter(|w| w == &['a', 'b']).count();
         prop_assert_eq!(found.lines().filter(|l| l.starts_with("- offset")).count(), places);
@@ -138,7 +138,7 @@ proptest! {
         let id = id(&artifact(&text));
         let (mut all, mut offset) = (String::new(), 0);
         for room in rooms.iter().cycle() {
-            let page = shown_in(page(&text, &id, offset, limit), *room);
+            let page = shown_in(page(&text, &id, offset, limit, text.chars().count()), *room);
             prop_assert!(page.chars().count() <= *room, "{}", page);
             let (head, body) = page.split_once('\n').unwrap();
             all.push_str(body);
@@ -157,7 +157,7 @@ proptest! {
         let id = id(&artifact(&text));
         let (mut found, mut offset) = (Vec::new(), 0);
         for room in rooms.iter().cycle() {
-            let places = shown_in(search(&text, &id, "ab", offset), *room);
+            let places = shown_in(search(&text, &id, "ab", offset, text.chars().count()), *room);
             prop_assert!(places.chars().count() <= *room, "{}", places);
             let (head, lines) = places.split_once('\n').unwrap();
             found.extend(lines.lines().filter_map(|l| l.strip_prefix("- offset ")?.split(':').next()?.parse::<usize>().ok()));

@@ -229,7 +229,7 @@ pub(crate) fn tools_of(body: &Value) -> BTreeSet<String> {
 pub(super) fn check(body: &Value, offered: &BTreeSet<String>, toolless: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     let tools = tools_of(body);
-    if tools != *offered && !(toolless && tools.iter().all(|tool| EVERYWHERE.contains(&tool.as_str()))) {
+    if tools != *offered && !(toolless && (tools.is_empty() || tools.iter().eq(&EVERYWHERE))) {
         wrong.push(format!("offers {tools:?}, not {offered:?}"));
     }
     if anthropic::is(body) {

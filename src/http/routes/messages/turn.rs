@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::accepted;
 use crate::domain::event::turn::{CallSummary, Done, DoneReason};
 use crate::domain::{Cursor, MessageId, Usage};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::sse::{self, Beat, Next};
 use crate::http::{Gateway, body};
@@ -50,7 +51,7 @@ pub(super) async fn waited_for(gateway: &Gateway, session: &Lease, posted: &Post
     };
     let mut response = match ended {
         Ended::Turn(turn, done) => body::json(StatusCode::OK, &turn_end(&posted.message_id, turn, *done)),
-        Ended::Removed => ApiError::conflict("message_removed", "the message was removed before a turn claimed it").into_response(),
+        Ended::Removed => ApiError::new(Code::MessageRemoved, "the message was removed before a turn claimed it").into_response(),
         Ended::Deleted => ApiError::not_found("the session was deleted").into_response(),
         Ended::Not => accepted(session, posted),
     };
