@@ -32,10 +32,19 @@ pub(crate) struct Answers {
     declined: bool,
 }
 
+/// Two shapes, not one with a condition: makers of clients read the first.
 fn one_of_them(schema: &mut Schema) {
-    let answered = json!({"required": ["answers"], "properties": {"answers": {"type": "array"}, "declined": {"const": false}}});
-    let declined = json!({"required": ["declined"], "properties": {"answers": {"type": "null"}, "declined": {"const": true}}});
-    schema.insert("oneOf".into(), json!([answered, declined]));
+    let declined = schema.pointer("/properties/declined/description").cloned();
+    let answers = schema.pointer("/properties/answers/description").cloned();
+    schema.remove("type");
+    schema.remove("properties");
+    schema.remove("additionalProperties");
+    let given = json!({"type": "array", "items": {"$ref": "#/components/schemas/Answer"}, "description": answers});
+    schema.insert("oneOf".into(), json!([
+        {"title": "Answered", "type": "object", "additionalProperties": false, "required": ["answers"], "properties": {"answers": given}},
+        {"title": "Declined", "type": "object", "additionalProperties": false, "required": ["declined"],
+            "properties": {"declined": {"const": true, "description": declined}}},
+    ]));
 }
 
 /// Answer questions
