@@ -104,6 +104,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     })?;
     let address = listener.local_addr()?;
     let app = App::new(config, address.port())?;
+    app.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     println!("Portico listens on http://{address}");
     println!("Model: {}", if app.model == "demo" { "demo, offline; set OPENAI_API_KEY for a real one" } else { &app.model });
     match &app.welcome {
@@ -138,7 +139,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 fn check(config: &Config) -> anyhow::Result<ExitCode> {
-    App::check(config)?;
+    App::check(config)?.iter().for_each(|warning| eprintln!("warning: {warning}"));
     println!("The configuration is in order.");
     Ok(ExitCode::SUCCESS)
 }
