@@ -16,9 +16,13 @@ RUN apt-get update \
     && install --directory --owner=portico --group=portico --mode=0700 /data
 COPY --from=build /build/target/release/portico /usr/local/bin/portico
 # reached from outside the container only with a key: the administrator's is made at the first start, in /data/admin.key
+# a plain stop is followed by a kill after 10 s: the drain ends well before, which leaves time to end tools and close the store
+# the shell of a cli session does not start among the database and the keys
 ENV PORTICO__STORE__PATH=/data \
     PORTICO__SERVER__BIND=0.0.0.0:8080 \
-    PORTICO__AUTH__ADMIN_KEY=true
+    PORTICO__AUTH__ADMIN_KEY=true \
+    PORTICO__SERVER__DRAIN_MS=5000 \
+    PORTICO__TOOLS__BASH__CWD=/tmp
 # config.toml is optional and is read from here
 WORKDIR /data
 USER portico

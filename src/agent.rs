@@ -16,7 +16,7 @@ use crate::domain::event::model::Parameters;
 use crate::domain::event::turn::{AbortCause, DoneReason};
 use crate::domain::state::OpenStep;
 use crate::domain::toolset::Toolset;
-use crate::domain::{AgentEvent, Clock, DigestId, IdSource, LiveEvent, Timestamp};
+use crate::domain::{AgentEvent, Clock, DigestId, IdSource, LiveEvent, Timestamp, Usage};
 use crate::provider::Provider;
 use crate::tool::{Artifacts, Toolbox};
 
@@ -123,11 +123,13 @@ pub struct End {
     pub code: Option<String>,
     pub detail: Option<String>,
     pub answer: String,
+    /// Of the turn's last attempt, where no record of its own tells it.
+    pub usage: Usage,
 }
 
 impl End {
     pub fn new(reason: DoneReason, answer: impl Into<String>) -> Self {
-        Self { reason, cause: None, code: None, detail: None, answer: answer.into() }
+        Self { reason, cause: None, code: None, detail: None, answer: answer.into(), usage: Usage::default() }
     }
 
     /// An error, with a sentence that its sender reads: nobody is left with silence.

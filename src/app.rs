@@ -1,5 +1,6 @@
 //! The composition root: the only place that knows every part.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -22,7 +23,7 @@ use crate::meter::Meter;
 use crate::session::metrics::SessionMetrics;
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
-use crate::store::sqlite::SqliteStore;
+use crate::store::sqlite::{OpenError, SqliteStore};
 
 mod agents;
 pub mod key_file;
@@ -67,11 +68,12 @@ impl App {
     pub fn new(config: &Config, port: u16) -> anyhow::Result<Self> {
         let metrics = Metrics::new()?;
         let meter = metrics.meter();
-        let store = Arc::new(SqliteStore::open(&config.store.path, meter).context("the store does not open")?);
+        let store = Arc::new(SqliteStore::open(&config.store.path, meter).map_err(|error| unopened(&error))?);
         let local_key = KeyFile::Local.ensure(&config.store.path)?;
         let welcome = welcome(config, port, &local_key);
         let access = access(config, port, local_key)?;
-        let agents = Arc::new(Agents::new(config, Arc::new(SystemClock), meter)?);
+        let own = SocketAddr::new(config.server.bind.ip(), port);
+        let agents = Arc::new(Agents::new(config, Some(own), Arc::new(SystemClock), meter)?);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
@@ -101,13 +103,18 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<Vec<String>> {
-        Agents::new(config, Arc::new(SystemClock), &Meter::none()).map(|agents| agents.idle_providers(config))
+        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(|agents| agents.idle_providers(config))
     }
 
     /// What closes the store, also for who must do so in a hurry.
     pub fn closer(&self) -> Closer {
         Closer { sessions: self.sessions.clone(), store: self.store.clone() }
     }
+}
+
+/// One sentence: the error says its own causes, which a chain would say again.
+fn unopened(error: &OpenError) -> anyhow::Error {
+    anyhow::anyhow!("the store does not open: {error}")
 }
 
 /// Closes the store.
@@ -172,5 +179,20 @@ struct RandomIds;
 impl IdSource for RandomIds {
     fn uuid(&self) -> Uuid {
         Uuid::now_v7()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn why_the_store_does_not_open_is_said_once() {
+        let full = rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some("database or disk is full".into()));
+        let said = format!("{:#}", unopened(&full.into()));
+        assert_eq!(said.matches("full").count(), 2, "what happened, and what to do: {said}");
+        assert!(said.contains("store.path"), "{said}");
     }
 }

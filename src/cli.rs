@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use secrecy::SecretString;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -78,9 +79,15 @@ struct Chat {
 }
 
 impl Cli {
+    /// Runs the command on a runtime of its own.
+    ///
     /// # Errors
     /// What to tell the person, and nothing else.
-    pub async fn run(self) -> anyhow::Result<ExitCode> {
+    pub fn run_to_end(self) -> anyhow::Result<ExitCode> {
+        run_to_end(self.run())?
+    }
+
+    async fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             None | Some(Command::Serve) => serve(&load(self.config.as_deref())?).await,
             Some(Command::Check) => check(&load(self.config.as_deref())?),
@@ -89,6 +96,15 @@ impl Cli {
             Some(Command::Chat(options)) => talk(options, load(self.config.as_deref())).await,
         }
     }
+}
+
+/// When the future has ended, what is to be kept is kept. A page's parser or a name's lookup may hold its thread for long, and is not waited
+/// for.
+fn run_to_end<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
+    let runtime = Runtime::new().context("the runtime")?;
+    let ended = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(ended)
 }
 
 fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
@@ -165,5 +181,18 @@ fn address(url: Option<String>, config: &Result<Config, ConfigError>) -> anyhow:
         (Some(url), _) => Ok(url),
         (None, Ok(config)) => Ok(format!("http://{}", config.server.from_here(config.server.bind.port()))),
         (None, Err(error)) => anyhow::bail!("{error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_does_not_end_is_not_waited_for() {
+        let (held, holds) = std::sync::mpsc::channel::<()>();
+        let ended = run_to_end(async move { drop(tokio::task::spawn_blocking(move || holds.recv())) });
+        assert!(ended.is_ok());
+        drop(held);
     }
 }

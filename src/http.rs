@@ -70,11 +70,6 @@ impl Gateway {
         visible(caller, self.sessions.open(&SessionId::from(id)).await?, scope)
     }
 
-    /// As [`Gateway::session`], ready for readers.
-    async fn session_to_read(&self, caller: &Principal, id: &str, scope: Scope) -> Result<Lease, ApiError> {
-        visible(caller, self.sessions.open_to_read(&SessionId::from(id)).await?, scope)
-    }
-
     /// The session, if its approvals exist for this caller.
     async fn session_to_decide(&self, caller: &Principal, id: &str) -> Result<Lease, ApiError> {
         let lease = self.sessions.open(&SessionId::from(id)).await?;

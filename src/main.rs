@@ -11,16 +11,12 @@ use portico::cli::Cli;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let cli = Cli::parse();
     // the first of a process wins, and there is no other
     let _ = rustls::crypto::ring::default_provider().install_default();
-    match cli.run().await {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("portico: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    cli.run_to_end().unwrap_or_else(|error| {
+        eprintln!("portico: {error:#}");
+        ExitCode::FAILURE
+    })
 }

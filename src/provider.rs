@@ -30,6 +30,9 @@ pub struct ModelRequest {
     pub system: Arc<str>,
     /// A JSON array of `{name, description, schema}`; `None` offers no tools. Its bytes are the session's blob.
     pub tools: Option<Arc<str>>,
+    /// The same of tools that were offered before and may not be called now; never beside `tools`. A wire names them where its provider
+    /// would otherwise forget the conversation's beginning.
+    pub withheld: Option<Arc<str>>,
     pub messages: Vec<Arc<SurfaceMessage>>,
     pub parameters: Parameters,
 }
@@ -51,6 +54,8 @@ pub enum ModelEvent {
         id: ToolCallId,
         tool: String,
     },
+    /// What the request cost by now; it holds instead of the one before. Sent as soon as it is known, for what is cut was paid all the same.
+    Usage(Usage),
     /// The terminal event was seen: the answer is whole. Nothing follows.
     Finished {
         content: Vec<Block>,

@@ -18,7 +18,7 @@ pub mod memory;
 pub mod metrics;
 pub mod sqlite;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 /// How long a row of the intake index is kept, counted back from the newest row: the longest that any platform redelivers (7 days) and a
 /// day more. Engines have no clock of their own for it.
@@ -142,6 +142,7 @@ pub struct SessionFilter {
     pub channel: Option<String>,
     /// The last id of the page before. Nothing comes after a session that was erased meanwhile.
     pub after: Option<SessionId>,
+    /// Rows, and [`Most::BYTES`] of them.
     pub limit: usize,
 }
 
@@ -155,7 +156,58 @@ pub struct ApprovalFilter {
     pub status: Option<String>,
     /// The last approval id of the page before.
     pub after: Option<String>,
+    /// Rows, and [`Most::BYTES`] of them.
     pub limit: usize,
+}
+
+/// How much one read gives: it ends where either is reached, and yet has a row where there is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Most {
+    pub rows: usize,
+    /// Of the rows' text.
+    pub bytes: usize,
+}
+
+impl Most {
+    /// The bytes of a read that names none: a few times the longest record, and little enough for many readers at once.
+    pub const BYTES: usize = 4 << 20;
+
+    pub fn rows(rows: usize) -> Self {
+        Self { rows, bytes: Self::BYTES }
+    }
+}
+
+/// What a read gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice<T> {
+    pub rows: Vec<T>,
+    /// There was another row behind these.
+    pub more: bool,
+}
+
+impl<T> Slice<T> {
+    pub fn empty() -> Self {
+        Self { rows: Vec::new(), more: false }
+    }
+
+    /// The first of these rows, each with its bytes. No more than one beyond them is asked for.
+    ///
+    /// # Errors
+    /// The first row's that has one.
+    pub fn take<E>(rows: impl IntoIterator<Item = Result<(usize, T), E>>, most: Most) -> Result<Self, E> {
+        let (mut slice, mut bytes) = (Self::empty(), 0_usize);
+        for row in rows {
+            let (size, row) = row?;
+            bytes = bytes.saturating_add(size);
+            let fits = bytes <= most.bytes || slice.rows.is_empty();
+            if slice.rows.len() >= most.rows || !fits {
+                slice.more = true;
+                break;
+            }
+            slice.rows.push(row);
+        }
+        Ok(slice)
+    }
 }
 
 /// How many waits are open, in all sessions.
@@ -188,11 +240,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Commits all of it or nothing. Resolves when it is on disk.
     fn append(&self, append: Append) -> StoreFuture<Appended>;
 
-    /// Records after `after`, at most `limit`, in order. Only what is durable.
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>>;
+    /// Records after `after`, in order. Only what is durable.
+    fn read(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<Slice<StoredRecord>>;
 
-    /// All records that make up the transcript ([`TRANSCRIPT_KINDS`]), and the durable head, from one read.
-    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)>;
+    /// Records after `after` of those that make up the transcript ([`TRANSCRIPT_KINDS`]), in order, and the durable head, from one read.
+    fn transcript(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<(Slice<StoredRecord>, Seq)>;
 
     /// Where the ledger stands and its newest snapshot. `None` where there is no such session or it was deleted.
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>>;
@@ -201,10 +253,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     fn overview(&self, session: &SessionId) -> StoreFuture<Option<Overview>>;
 
     /// Newest first: by `created_at`, then by id, both descending. Children are not among them.
-    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>>;
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Slice<Overview>>;
 
     /// With the session that each belongs to.
-    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>>;
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Slice<(SessionId, Item)>>;
 
     /// One wait of a session, open or closed.
     fn item(&self, session: &SessionId, id: &str) -> StoreFuture<Option<Item>>;

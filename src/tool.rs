@@ -59,9 +59,10 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
         false
     }
 
-    /// What it returns stands in an artifact already, so none is made of a result that is too long.
-    fn reads_artifacts(&self) -> bool {
-        false
+    /// The same result in `room` characters, from a tool that can be asked for the rest of it: what is shown says from where. `None` from
+    /// any other tool, whose result is cut and kept whole as an artifact. Asked only of a result that is longer, and a function of it.
+    fn within(&self, _content: &str, _room: usize) -> Option<String> {
+        None
     }
 
     /// How long a body may take.

@@ -12,9 +12,9 @@ use tokio::task::consume_budget;
 use tokio::time::Sleep;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use super::Output;
 use super::port::StepInput;
 use super::run::{Agent, record};
+use super::{Blob, Output};
 use crate::domain::event::model::{Message, Request, Retry, Thinking};
 use crate::domain::live::{Delta, DeltaKind};
 use crate::domain::message::{calls_of, text_of};
@@ -35,15 +35,30 @@ pub(super) struct Answer {
     pub(super) finish: Finish,
 }
 
-/// Why a step's attempts came to no answer.
+/// Why a step's attempts came to no answer; `usage` is what no record tells of.
 #[derive(Debug)]
 pub(super) enum Failure {
-    Model(ModelError),
+    Model {
+        error: ModelError,
+        usage: Usage,
+    },
+    /// The model ended without a word, after what it had said: it has nothing to add.
+    Silent {
+        usage: Usage,
+    },
     /// With the text that was visible by then.
     Stopped {
         by: Stop,
         text: String,
+        usage: Usage,
     },
+}
+
+impl Failure {
+    /// By a cancel, before there was anything.
+    pub(super) fn cancelled() -> Self {
+        Self::Stopped { by: Stop::Cancel, text: String::new(), usage: Usage::default() }
+    }
 }
 
 /// What stops an attempt that the provider would have gone on with.
@@ -84,6 +99,10 @@ impl Agent {
                             }
                             match partial.whole() {
                                 None => {}
+                                Some(Err(_)) if self.has_spoken() => {
+                                    *end = Err(Failure::Silent { usage: partial.usage });
+                                    return;
+                                }
                                 Some(Err(empty)) => break empty,
                                 Some(Ok(message)) => {
                                     *end = Ok(Answer { content: message.content.clone(), finish: message.finish });
@@ -101,8 +120,8 @@ impl Agent {
                             break out_of_time();
                         }
                         Received::Stopped(by) => {
-                            let (text, message) = partial.interrupted();
-                            *end = Err(Failure::Stopped { by, text });
+                            let (stopped, message) = partial.interrupted(by);
+                            *end = Err(stopped);
                             if let Some(message) = message {
                                 yield record(message);
                             }
@@ -112,12 +131,12 @@ impl Agent {
                 };
                 drop(response);
                 let Some(delay) = self.retry_delay(&failure, tries) else {
-                    *end = Err(Failure::Model(failure));
+                    *end = Err(Failure::Model { error: failure, usage: partial.usage });
                     return;
                 };
                 yield record(self.retry_record(&failure, delay, &partial));
                 if self.cancelled_within(delay.min(self.time_left())).await {
-                    *end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
+                    *end = Err(Failure::cancelled());
                     return;
                 }
             }
@@ -125,23 +144,33 @@ impl Agent {
     }
 
     fn request_record(&self) -> Request {
+        let (tools, withheld) = self.offered_and_withheld();
         Request {
             attempt: self.attempts,
             provider: self.turn.model.provider.id().into(),
             model: self.turn.model.model.clone(),
             parameters: self.turn.model.parameters.clone(),
             system_digest: self.turn.system.digest.clone(),
-            tools_digest: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.digest.clone()),
+            tools_digest: tools.map(|t| t.digest.clone()),
+            withheld_digest: withheld.map(|t| t.digest.clone()),
         }
+    }
+
+    /// The tools that are offered, and those that are withheld: the last answer may call none.
+    fn offered_and_withheld(&self) -> (Option<&Blob>, Option<&Blob>) {
+        let tools = self.turn.tools.as_ref();
+        if self.is_last() { (None, tools) } else { (tools, None) }
     }
 
     /// Makes the request; the first wait for its response sends it. The response is read where the turn is polled: the actor goes on
     /// polling while an append is under way, so the network waits for the disk no longer than for the append to begin.
     fn send(&self, input: &StepInput) -> Response {
+        let (tools, withheld) = self.offered_and_withheld();
         let request = ModelRequest {
             model: self.turn.model.model.clone(),
             system: self.turn.system.text.clone(),
-            tools: self.turn.tools.as_ref().filter(|_| !self.is_last()).map(|t| t.text.clone()),
+            tools: tools.map(|t| t.text.clone()),
+            withheld: withheld.map(|t| t.text.clone()),
             messages: input.surface.clone(),
             parameters: self.turn.model.parameters.clone(),
         };
@@ -158,6 +187,7 @@ impl Agent {
             code: failure.code.into(),
             delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
             discarded: partial.live,
+            usage: Some(partial.usage).filter(|usage| *usage != Usage::default()),
         }
     }
 
@@ -227,12 +257,14 @@ struct Partial {
     blocks: Vec<Block>,
     /// One live event of any kind was shown.
     live: bool,
-    finished: Option<(Vec<Block>, Finish, Usage)>,
+    finished: Option<(Vec<Block>, Finish)>,
+    /// As far as the provider has said.
+    usage: Usage,
 }
 
 impl Partial {
     fn new(message_id: MessageId) -> Self {
-        Self { message_id, blocks: Vec::new(), live: false, finished: None }
+        Self { message_id, blocks: Vec::new(), live: false, finished: None, usage: Usage::default() }
     }
 
     /// Takes an event in; what readers see of it, if anything.
@@ -247,8 +279,12 @@ impl Partial {
                 (block, DeltaKind::Reasoning(text))
             }
             ModelEvent::ToolInput { block, id, tool } => (block, DeltaKind::ToolInput { tool_call_id: id, tool }),
+            ModelEvent::Usage(usage) => {
+                self.usage = usage;
+                return None;
+            }
             ModelEvent::Finished { content, finish, usage } => {
-                self.finished = Some((content, finish, usage));
+                (self.finished, self.usage) = (Some((content, finish)), usage);
                 return None;
             }
         };
@@ -270,26 +306,23 @@ impl Partial {
 
     /// The whole answer, once the provider's terminal event was seen. One that says nothing and calls nothing is no answer.
     fn whole(&mut self) -> Option<Result<Message, ModelError>> {
-        let (content, finish, usage) = self.finished.take()?;
+        let (content, finish) = self.finished.take()?;
         let filtered = matches!(finish, Finish::ContentFilter | Finish::Refusal | Finish::MaxTokens);
         if !filtered && text_of(&content).trim().is_empty() && calls_of(&content).next().is_none() {
             let message = "the model's answer was empty".into();
             return Some(Err(ModelError { class: ErrorClass::Retry, code: "empty_response", message, retry_after: None }));
         }
-        Some(Ok(Message { message_id: self.message_id.clone(), content, finish, usage, interrupted: false, author: None }))
+        Some(Ok(Message { message_id: self.message_id.clone(), content, finish, usage: self.usage, interrupted: false, author: None }))
     }
 
-    /// What was visible, and its record; half-received tool calls are dropped.
-    fn interrupted(self) -> (String, Option<Message>) {
-        let text = text_of(&self.blocks);
-        let message = (!text.is_empty()).then(|| Message {
-            message_id: self.message_id,
-            content: self.blocks,
-            finish: Finish::Cancelled,
-            usage: Usage::default(),
-            interrupted: true,
-            author: None,
-        });
-        (text, message)
+    /// What was visible, and its record if there was anything; half-received tool calls are dropped.
+    fn interrupted(self, by: Stop) -> (Failure, Option<Message>) {
+        let (text, usage) = (text_of(&self.blocks), self.usage);
+        if text.is_empty() {
+            return (Failure::Stopped { by, text, usage }, None);
+        }
+        let (message_id, content, finish) = (self.message_id, self.blocks, Finish::Cancelled);
+        let message = Message { message_id, content, finish, usage, interrupted: true, author: None };
+        (Failure::Stopped { by, text, usage: Usage::default() }, Some(message))
     }
 }

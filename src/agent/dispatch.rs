@@ -62,6 +62,7 @@ impl Agent {
                 if aborting.is_none() && self.turn.cancel.is_cancelled() {
                     aborting = Some(Instant::now() + self.turn.limits.abort_grace);
                     slot::abort_unstarted(&mut slots);
+                    self.stop_readers(&slots);
                 }
                 while let Some(slot) = slots.iter_mut().find(|s| !matches!(s.state, State::Done)).filter(|s| s.has_result()) {
                     for event in self.commit(slot, &mut room).await {
@@ -190,6 +191,16 @@ impl Agent {
             Some(finished) = bodies.join_next_with_id() => ended(finished),
             () = grace => Event::GraceOver,
             Some(report) = progress.recv() => Event::Progress(report),
+        }
+    }
+
+    /// A body that changes nothing, and may be run again, has nothing to finish: it is told to stop, and has the grace for that.
+    fn stop_readers(&self, slots: &[Slot]) {
+        for slot in slots {
+            let tool = self.turn.toolbox.get(&slot.call.tool).filter(|tool| tool.idempotent() && !tool.effects());
+            if let (State::Running { cancel, .. }, Some(_)) = (&slot.state, tool) {
+                cancel.cancel();
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Requests again from the ledger: what exactly was sent, long after it was.
 //!
-//! A request is a function of the state in front of its `request` record and of two blobs; this is that function, so that a test, an
+//! A request is a function of the state in front of its `request` record and of the blobs that it names; this is that function, so that a test, an
 //! operator or an audit gets the very bytes by [`crate::provider::Provider::body`]. It reads, and sends nothing.
 
 use std::sync::Arc;
@@ -54,6 +54,7 @@ fn rebuild(seq: Seq, sent: &Request, before: &SessionState, blob: impl Fn(&Diges
         model: sent.model.clone(),
         system: text(&sent.system_digest)?,
         tools: sent.tools_digest.as_ref().map(text).transpose()?,
+        withheld: sent.withheld_digest.as_ref().map(text).transpose()?,
         messages: before.surface.messages.clone(),
         parameters: sent.parameters.clone(),
     };

@@ -153,7 +153,7 @@ impl Agent {
                 *after = self.after_answer(finish, !found.is_empty());
                 calls = found;
             } else {
-                let mut end = Err(Failure::Stopped { by: Stop::Cancel, text: String::new() });
+                let mut end = Err(Failure::cancelled());
                 {
                     let mut attempts = pin!(self.attempts(&input, &mut end));
                     while let Some(output) = attempts.next().await {
@@ -203,14 +203,28 @@ impl Agent {
         End::new(reason, self.said.text.clone())
     }
 
+    /// The end of a turn whose last step had nothing to add to what was said.
+    fn silent(&self) -> End {
+        match &self.last {
+            Some((end, _)) => End { answer: self.said.text.clone(), ..end.clone() },
+            None => self.answered(),
+        }
+    }
+
+    /// The newest answer has text: an empty one after it says that this was all, and asking again would give the same.
+    pub(super) fn has_spoken(&self) -> bool {
+        !self.said.text.trim().is_empty()
+    }
+
     fn failed(&self, failure: Failure) -> End {
         match failure {
-            Failure::Model(error) => End::error(error.code, error.message),
-            Failure::Stopped { by: Stop::Deadline, text } => {
+            Failure::Model { error, usage } => End { usage, ..End::error(error.code, error.message) },
+            Failure::Silent { usage } => End { usage, ..self.silent() },
+            Failure::Stopped { by: Stop::Deadline, text, usage } => {
                 let known = [text, self.said.text.clone()].into_iter().find(|t| !t.is_empty());
-                End { answer: known.unwrap_or_default(), ..late() }
+                End { answer: known.unwrap_or_default(), usage, ..late() }
             }
-            Failure::Stopped { by: Stop::Cancel, text } => End { answer: text, ..self.aborted() },
+            Failure::Stopped { by: Stop::Cancel, text, usage } => End { answer: text, usage, ..self.aborted() },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which model, prompt and tools a turn gets: the configuration, put to work.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -85,7 +86,11 @@ impl Kit {
 }
 
 impl Agents {
-    pub(super) fn new(config: &Config, clock: Arc<dyn Clock>, meter: &Meter) -> anyhow::Result<Self> {
+    /// `own` is where the gateway listens; `None` where it does not.
+    ///
+    /// # Errors
+    /// When the configuration names what does not exist, or TLS cannot be set up.
+    pub(super) fn new(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>, meter: &Meter) -> anyhow::Result<Self> {
         let mut table = Table::new();
         for (id, provider) in &config.providers {
             let wire = provider.wire.map(wire);
@@ -115,7 +120,7 @@ impl Agents {
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
-        let fetch = web_fetch(config, clock).context("the HTTP client of web_fetch")?;
+        let fetch = web_fetch(config, own, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
             table,
@@ -236,8 +241,8 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
-fn web_fetch(config: &Config, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
-    let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0));
+fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+    let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0)).without(own);
     let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
     let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);

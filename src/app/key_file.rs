@@ -1,7 +1,7 @@
 //! Keys that the gateway makes for itself and keeps in the store's folder: proof that their holder reads the files of whoever runs it.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -45,24 +45,23 @@ impl KeyFile {
         folder.join(self.name())
     }
 
-    /// Reads the key, and makes it at the first start, with mode 0600.
+    /// Reads the key, and makes it where there is none, with mode 0600. For the process that has the folder to itself.
     ///
     /// # Errors
-    /// When the file can be neither read nor made.
+    /// When the file can be neither read nor made, or holds no key: nobody is served without one.
     pub fn ensure(self, folder: &Path) -> anyhow::Result<SecretString> {
         let path = self.path(folder);
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-            Ok(mut file) => {
-                let key = fresh(self.prefix());
-                let written = file.write_all(key.expose_secret().as_bytes()).and_then(|()| file.sync_all());
-                written.with_context(|| format!("{} cannot be written", path.display()))?;
-                Ok(key)
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+        match fs::metadata(&path) {
+            Ok(_) => {
                 keep_private(&path)?;
                 self.read(folder)
             }
-            Err(error) => Err(error).with_context(|| format!("{} cannot be made", path.display())),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error).with_context(|| format!("{} cannot be read", path.display())),
+            Err(_) => {
+                let key = fresh(self.prefix());
+                write_whole(folder, &path, &key).with_context(|| format!("{} cannot be made", path.display()))?;
+                Ok(key)
+            }
         }
     }
 
@@ -89,6 +88,21 @@ pub fn new_api_key() -> SecretString {
 /// 244 bits from the operating system's own source.
 fn fresh(prefix: &str) -> SecretString {
     format!("{prefix}{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()).into()
+}
+
+/// All of it or nothing stands at the path, whenever the process or the machine ends.
+fn write_whole(folder: &Path, path: &Path, key: &SecretString) -> io::Result<()> {
+    let unfinished = path.with_extension("key.new");
+    // what a process before this one left is no key of anybody
+    match fs::remove_file(&unfinished) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    file.write_all(key.expose_secret().as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)?;
+    File::open(folder)?.sync_all()
 }
 
 /// A key that others can read is theirs too.
@@ -123,5 +137,24 @@ mod tests {
         fs::write(KeyFile::Admin.path(folder.path()), "pk_").unwrap();
         assert!(KeyFile::Admin.ensure(folder.path()).is_err(), "a key that was not written whole");
         assert_ne!(new_api_key().expose_secret(), new_api_key().expose_secret());
+    }
+
+    #[test]
+    fn a_start_that_was_cut_off_does_not_stop_the_next() {
+        let folder = TestFolder::empty();
+        folder.write("local.key.new", "pl_half");
+        let made = KeyFile::Local.ensure(folder.path()).unwrap();
+        assert_eq!(made.expose_secret().len(), 3 + 64);
+        assert_eq!(fs::metadata(KeyFile::Local.path(folder.path())).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    }
+
+    #[test]
+    fn the_file_is_never_there_without_its_key() {
+        let folder = TestFolder::empty();
+        // where the key cannot be written, its file is not made
+        fs::create_dir(folder.path().join("admin.key.new")).unwrap();
+        KeyFile::Admin.ensure(folder.path()).unwrap_err();
+        assert!(!KeyFile::Admin.path(folder.path()).exists());
     }
 }

@@ -12,7 +12,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// # Errors
 /// Why it is not ready, as a sentence.
 pub async fn health(url: &str) -> Result<(), String> {
-    #[derive(Default, Deserialize)]
+    #[derive(Deserialize)]
     struct Ready {
         status: String,
     }
@@ -20,6 +20,11 @@ pub async fn health(url: &str) -> Result<(), String> {
     let answer = http.get(format!("{}/readyz", url.trim_end_matches('/'))).send().await;
     let answer = answer.map_err(|error| format!("no gateway answers at {url} ({})", super::api::root_cause(&error)))?;
     let status = answer.status();
-    let Ready { status: word } = answer.json().await.unwrap_or_default();
-    if status.is_success() { Ok(()) } else { Err(format!("the gateway is not ready: {} {word}", status.as_u16())) }
+    // something else may answer there, and well
+    let said = answer.json::<Ready>().await.ok();
+    match said.as_ref().map(|ready| ready.status.as_str()) {
+        Some("ready") if status.is_success() => Ok(()),
+        Some(word) => Err(format!("the gateway is not ready: {} {word}", status.as_u16())),
+        None => Err(format!("what answers at {url} is no gateway: {}", status.as_u16())),
+    }
 }

@@ -8,13 +8,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, IgnoredAny};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::digest::sha256;
 
-/// Compact JSON text. Always valid JSON; a JSON string when the model's text was not JSON.
+/// The deepest nesting that is taken for JSON. Parsers refuse 128 and more, and a request has a few levels of its own around it.
+const DEEPEST: usize = 100;
+
+/// Compact JSON text. Always JSON that a strict parser takes; a JSON string when the model's text was not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Args(Arc<str>);
 
@@ -24,9 +28,9 @@ impl Args {
         if text.trim().is_empty() {
             return Self("{}".into());
         }
-        match serde_json::from_str::<IgnoredAny>(text) {
+        match strictly(text) {
             Ok(_) => Self(compact(text).into()),
-            Err(_) => Self(serde_json::Value::from(text).to_string().into()),
+            Err(_) => Self(Value::from(text).to_string().into()),
         }
     }
 
@@ -38,21 +42,37 @@ impl Args {
     ///
     /// # Errors
     /// Why they are none, in a sentence for the model.
-    pub fn object(&self) -> Result<serde_json::Map<String, serde_json::Value>, String> {
-        match serde_json::from_str(&self.0) {
-            Ok(serde_json::Value::Object(map)) => Ok(map),
-            Ok(serde_json::Value::String(text)) => match serde_json::from_str::<IgnoredAny>(&text) {
-                Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
-                Ok(_) => Err("the arguments must be a JSON object, not a string".into()),
-            },
-            Ok(_) => Err("the arguments must be a JSON object".into()),
-            Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+    pub fn object(&self) -> Result<Map<String, Value>, String> {
+        let invalid = |why| format!("the arguments are not valid JSON: {why}");
+        match strictly(&self.0).map_err(invalid)? {
+            Value::Object(map) => Ok(map),
+            Value::String(text) => {
+                strictly(&text).map_err(invalid)?;
+                Err("the arguments must be a JSON object, not a string".into())
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err("the arguments must be a JSON object".into()),
         }
     }
 
     /// Hex SHA-256 over the tool's name, a line feed and the exact argument bytes: what an approval is for.
     pub fn digest(&self, tool: &str) -> String {
         sha256(format!("{tool}\n{}", self.0))
+    }
+}
+
+/// The text as JSON that every parser on its way takes. The arguments go back with each later request, and a provider that refuses them
+/// refuses the session: so half of a surrogate pair, a number that is none and deep nesting are refused here, as they are there.
+fn strictly(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if depth(&value) > DEEPEST { Err(format!("it is nested more than {DEEPEST} deep")) } else { Ok(value) }
+}
+
+/// serde reads nothing that is too deep for this recursion.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
@@ -110,7 +130,7 @@ impl JsonSchema for Args {
 
 #[cfg(test)]
 mod tests {
-    use super::Args;
+    use super::{Args, DEEPEST};
 
     #[test]
     fn bytes_of_the_model_stay() {
@@ -125,6 +145,20 @@ mod tests {
         assert_eq!(Args::from_model("{\"a\":").as_str(), r#""{\"a\":""#);
         assert!(Args::from_model("{\"a\":").object().unwrap_err().contains("not valid JSON"));
         assert_eq!(Args::from_model("  ").as_str(), "{}");
+    }
+
+    #[test]
+    fn what_a_strict_parser_refuses_is_not_json() {
+        let deep = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+        for bad in [r#"{"a":"\ud83d"}"#, r#"{"\ude42":1}"#, r#"{"a":"\ud83d\ud83d"}"#, r#"{"a":1e999}"#, &deep(DEEPEST + 1), &deep(300)] {
+            let args = Args::from_model(bad);
+            assert_eq!(serde_json::from_str::<String>(args.as_str()).unwrap(), *bad);
+            assert!(args.object().unwrap_err().contains("not valid JSON"), "{bad}: {:?}", args.object());
+        }
+        for good in [r#"{"a":"\ud83d\ude42"}"#, &deep(DEEPEST)] {
+            assert_eq!(Args::from_model(good).as_str(), good);
+            assert!(Args::from_model(good).object().is_ok());
+        }
     }
 
     #[test]

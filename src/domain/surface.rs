@@ -33,7 +33,7 @@ impl Surface {
     /// An answer. One without text and calls has nothing that a provider would take back.
     pub(super) fn assistant(&mut self, content: &[Block]) {
         let says = |b: &Block| match b {
-            Block::Text { text } => !text.is_empty(),
+            Block::Text { text } => !text.trim().is_empty(),
             Block::ToolCall(ToolCall { .. }) => true,
             Block::Reasoning { .. } => false,
         };
@@ -48,5 +48,22 @@ impl Surface {
 
     fn push(&mut self, message: SurfaceMessage) {
         self.messages.push(Arc::new(message));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Surface;
+    use crate::domain::Block;
+
+    #[test]
+    fn a_blank_answer_is_none() {
+        let mut surface = Surface::default();
+        for text in ["", " ", "\n\n"] {
+            surface.assistant(&[Block::reasoning("hm"), Block::Text { text: text.into() }]);
+        }
+        assert!(surface.messages.is_empty());
+        surface.assistant(&[Block::Text { text: "\n.".into() }]);
+        assert_eq!(surface.messages.len(), 1);
     }
 }

@@ -105,7 +105,7 @@ fn chat(kind: &str, may: May) -> Rule {
     match kind {
         "session_created" | "session_updated" => Rule::Only(&["channel", "title"]),
         "message_queued" => Rule::Only(&["message_id", "target", "mode", "text", "attachments"]),
-        "message" => Rule::Without(&["usage"]),
+        "message" | "retry" => Rule::Without(&["usage"]),
         "tool_start" => Rule::Only(&["tool_call_id", "tool"]),
         "tool_end" => Rule::Only(&["tool_call_id", "tool", "duration_ms"]),
         "tool_error" => Rule::Only(&["tool_call_id", "tool", "code"]),
@@ -114,7 +114,7 @@ fn chat(kind: &str, may: May) -> Rule {
         "approval_requested" => Rule::Only(&["approval_id", "tool_call_id", "tool", "expires_at"]),
         "done" => Rule::Without(&["usage", "tokens_per_second", "cost_microusd", "detail"]),
         "message_removed" | "tool_approval" | "question_answered" | "client_call_result" => Rule::Without(&["by"]),
-        "turn_start" | "queue_drain" | "step_start" | "step_end" | "turn_continued" | "retry" | "thinking" => Rule::All,
+        "turn_start" | "queue_drain" | "step_start" | "step_end" | "turn_continued" | "thinking" => Rule::All,
         "question_asked" | "client_call_requested" => Rule::All,
         _ => Rule::Nothing,
     }

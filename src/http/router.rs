@@ -36,6 +36,7 @@ pub fn router(gateway: Gateway) -> Router {
         .route("/scroll.js", get(assets::scroll))
         .route("/page.css", get(assets::style));
     let around = ServiceBuilder::new()
+        .map_request(nameless)
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))
         .layer(SetResponseHeaderLayer::if_not_present(axum::http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")))
         .layer(TraceLayer::new_for_http().make_span_with(span).on_response(()).on_failure(()))
@@ -86,7 +87,13 @@ pub fn described() -> OpenApi {
     v1().merge(public()).into_openapi()
 }
 
-/// A new id for each request; one that a caller sends is not taken over, so that ids in the log are ours.
+/// Takes away an id that the caller sends, which would be taken over: ids in the log are ours, and what callers send may be a secret.
+fn nameless<B>(mut request: Request<B>) -> Request<B> {
+    request.headers_mut().remove(&REQUEST_ID);
+    request
+}
+
+/// A new id for each request.
 #[derive(Clone, Copy, Debug)]
 struct NewId;
 

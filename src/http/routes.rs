@@ -38,13 +38,6 @@ pub(crate) struct ListPage<T> {
     next_cursor: Option<String>,
 }
 
-/// Takes away the row that was asked for beyond the page; true where there was one.
-fn cut<T>(rows: &mut Vec<T>, limit: usize) -> bool {
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    more
-}
-
 /// The rows of a page, when the caller does not say.
 pub(super) const DEFAULT_LIMIT: usize = 100;
 /// The most rows of a page.

@@ -1,6 +1,6 @@
 //! Measures every request to a provider, whatever its wire: a provider around another.
 //!
-//! It looks at each batch and counts at the request's end, so a delta costs nothing. The model's name is no label: a message may choose it.
+//! It looks at each batch and counts at the request's end, so a delta costs next to nothing. The model's name is no label: a message may choose it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -124,13 +124,17 @@ impl UnderWay {
     fn saw(&mut self, item: Option<&Result<Vec<ModelEvent>, ModelError>>) {
         match item {
             Some(Ok(batch)) => {
-                if !batch.is_empty()
+                if batch.iter().any(|event| !matches!(event, ModelEvent::Usage(_)))
                     && let Some(first_delta) = self.first_delta.take()
                 {
                     first_delta.record(self.sent.elapsed());
                 }
-                if let Some(ModelEvent::Finished { usage, .. }) = batch.last() {
-                    (self.outcome, self.usage) = (Outcome::Ok, *usage);
+                for event in batch {
+                    match event {
+                        ModelEvent::Usage(usage) => self.usage = *usage,
+                        ModelEvent::Finished { usage, .. } => (self.outcome, self.usage) = (Outcome::Ok, *usage),
+                        ModelEvent::Text { .. } | ModelEvent::Reasoning { .. } | ModelEvent::ToolInput { .. } => {}
+                    }
                 }
             }
             Some(Err(error)) => self.outcome = Outcome::Error(error.code),

@@ -2,3 +2,4 @@
 
 pub(super) mod listener;
 pub(super) mod recorded;
+mod strict;

@@ -25,7 +25,7 @@ use crate::domain::event::turn::ContinueCause;
 use crate::domain::state::FOLD_VERSION;
 use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
 use crate::meter::Share;
-use crate::store::{Appended, Position, Snapshot, StoreError};
+use crate::store::{Appended, Most, Position, Snapshot, StoreError};
 
 mod input;
 mod port;
@@ -131,12 +131,11 @@ async fn load(shared: &Shared, entry: &Entry) -> Result<Folded, LedgerError> {
     let mut state: SessionState = snapshot.and_then(|s| serde_json::from_slice(&s.state).ok()).unwrap_or_default();
     let snapshot_at = state.head;
     loop {
-        let records = store.read(&entry.id, state.head, PAGE).await?;
-        let count = records.len();
-        for stored in records {
+        let page = store.read(&entry.id, state.head, Most::rows(PAGE)).await?;
+        for stored in page.rows {
             state.apply(&Record::from_json(&stored.json)?)?;
         }
-        if count < PAGE {
+        if !page.more {
             return Ok(Folded { state, position: loaded.position, snapshot_at });
         }
     }

@@ -15,7 +15,11 @@ use crate::meter::{DISK_SECONDS, Meter, Metric, WAIT_SECONDS, WORK_SECONDS};
 const ACTORS: Metric = Metric::gauge("portico_actors", &[], "Sessions that are awake: each has an actor and its state in memory.");
 const INBOX: Metric =
     Metric::gauge("portico_inbox_messages", &[], "Accepted messages that no turn has claimed yet, in sessions that are awake.");
-const RUNNING: Metric = Metric::gauge("portico_turns_running", &[], "Turns under way, those that wait for a person included.");
+const RUNNING: Metric = Metric::gauge(
+    "portico_turns_running",
+    &[],
+    "Turns under way in sessions that are awake. A turn that waits for a person counts until its session sleeps; `portico_pending` has its wait.",
+);
 const ACCEPTED: Metric =
     Metric::counter("portico_messages_accepted_total", &["channel"], "Messages accepted: each is on disk before it is answered.");
 const TURNS: Metric = Metric::counter("portico_turns_total", &["reason"], "Turns that ended, by the reason in their `done`.");

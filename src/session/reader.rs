@@ -12,7 +12,7 @@ use super::live::Run;
 use super::record::FeedRecord;
 use crate::domain::event::AttemptEffect;
 use crate::domain::{Cursor, Seq};
-use crate::store::StoreError;
+use crate::store::{Most, StoreError};
 
 mod filter;
 mod progress;
@@ -261,8 +261,9 @@ impl Reader {
         Ok(items)
     }
 
-    async fn page(&self, limit: usize) -> Result<Vec<Arc<FeedRecord>>, StoreError> {
-        let stored = self.feed.store.read(&self.feed.session, self.seq, limit).await?;
+    async fn page(&self, rows: usize) -> Result<Vec<Arc<FeedRecord>>, StoreError> {
+        let most = Most { rows, bytes: PULL_BYTES };
+        let stored = self.feed.store.read(&self.feed.session, self.seq, most).await?.rows;
         let broken = |e: serde_json::Error| StoreError(format!("a stored record cannot be read: {e}"));
         stored.into_iter().map(|r| FeedRecord::from_stored(r).map(Arc::new).map_err(broken)).collect()
     }

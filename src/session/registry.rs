@@ -124,19 +124,20 @@ impl Sessions {
         Ok(lease)
     }
 
-    /// The session, ready for readers: an attempt that was open before a restart is void first. Cancel-safe: a repair that it began goes on.
+    /// Makes an open session ready for readers: an attempt that was open before a restart is void first. It wakes the actor and may wait for
+    /// long, so whoever calls has asked before whose session it is. Cancel-safe: a repair that it began goes on.
     ///
     /// # Errors
-    /// As [`Sessions::open`].
-    pub async fn open_to_read(&self, id: &SessionId) -> Result<Lease, SessionError> {
-        let lease = self.open(id).await?;
-        if lease.feed().is_sound() {
-            return Ok(lease);
+    /// `NotFound` where it was deleted since it was opened; `Stopping`, `Unavailable`.
+    pub async fn repair(&self, session: &Lease) -> Result<(), SessionError> {
+        let feed = session.feed();
+        if feed.is_sound() {
+            return Ok(());
         }
-        let mut wake = lease.feed().subscribe();
-        lease.entry.activate(&self.shared)?;
+        let mut wake = feed.subscribe();
+        session.entry.activate(&self.shared)?;
         let sound = async {
-            while !lease.feed().is_sound() {
+            while !feed.is_sound() {
                 if wake.changed().await.is_err() {
                     return;
                 }
@@ -144,7 +145,7 @@ impl Sessions {
         };
         match tokio::time::timeout(REPAIR, sound).await {
             // an actor that could not write the repair is gone, and readers come again
-            Ok(()) => lease.overview().map(|_| lease),
+            Ok(()) => session.overview().map(drop),
             Err(_) => Err(SessionError::Unavailable("the session was not repaired in time".into())),
         }
     }

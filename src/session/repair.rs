@@ -20,7 +20,7 @@ const MOST_CRASHES: u32 = 2;
 pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<AgentEvent>, bool) {
     let mut events = Vec::new();
     if let Some(open) = state.attempt {
-        let retry = Retry { attempt: open.attempt, code: Retry::RESTART.into(), delay_ms: 0, discarded: true };
+        let retry = Retry { attempt: open.attempt, code: Retry::RESTART.into(), delay_ms: 0, discarded: true, usage: None };
         events.push(retry.into());
     }
     let Some(turn) = &state.turn else { return (events, false) };
@@ -103,7 +103,9 @@ fn unsaid(reason: DoneReason) -> &'static str {
 /// The turn's `done`, from its end and the ledger's own counts.
 pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp) -> Done {
     let total_time_ms = u64::try_from(now.since(turn.started_at).as_millis()).unwrap_or(u64::MAX);
-    let written = turn.usage.output + turn.usage.reasoning;
+    let mut usage = turn.usage;
+    usage += end.usage;
+    let written = usage.output + usage.reasoning;
     let tokens_per_second = (written > 0 && total_time_ms > 0).then(|| (written as f64 * 1e6 / total_time_ms as f64).round() / 1e3);
     // nobody is left with silence
     let answer = if end.answer.trim().is_empty() { unsaid(end.reason).into() } else { end.answer };
@@ -117,7 +119,7 @@ pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp) -> Done {
         tool_calls: turn.calls.clone(),
         steps: turn.steps,
         total_time_ms,
-        usage: turn.usage,
+        usage,
         tokens_per_second,
     }
 }

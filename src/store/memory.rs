@@ -12,8 +12,8 @@ use tokio::sync::{oneshot, watch};
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Pending, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
-    Trouble,
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Most, Pending, SessionFilter, Slice, Snapshot, Store, StoreError, StoreFuture,
+    StoredRecord, Trouble,
 };
 
 use disk::Disk;
@@ -179,12 +179,12 @@ impl Store for MemoryStore {
         Box::pin(async { answer.await.unwrap_or_else(|_| Err(StoreError("the process has crashed".into()))) })
     }
 
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>> {
-        self.on_disk(|disk| disk.read(session, after, limit))
+    fn read(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<Slice<StoredRecord>> {
+        self.on_disk(|disk| disk.read(session, after, most))
     }
 
-    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
-        self.on_disk(|disk| disk.transcript(session))
+    fn transcript(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<(Slice<StoredRecord>, Seq)> {
+        self.on_disk(|disk| disk.transcript(session, after, most))
     }
 
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {
@@ -195,11 +195,11 @@ impl Store for MemoryStore {
         self.on_disk(|disk| disk.overview(session))
     }
 
-    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>> {
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Slice<Overview>> {
         self.on_disk(|disk| disk.sessions(&filter))
     }
 
-    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>> {
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Slice<(SessionId, Item)>> {
         self.on_disk(|disk| disk.approvals(&filter))
     }
 

@@ -17,11 +17,11 @@ use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::meter::Meter;
 use crate::store::metrics::StoreMetrics;
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Pending, SessionFilter, Snapshot, Store, StoreError, StoreFuture, StoredRecord,
-    Trouble,
+    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Most, Pending, SessionFilter, Slice, Snapshot, Store, StoreError, StoreFuture,
+    StoredRecord, Trouble,
 };
 
-use folder::Folder;
+use folder::{Database, Folder};
 use health::{Health, Verdict};
 use readers::Readers;
 use write::Prepared;
@@ -52,14 +52,25 @@ pub enum OpenError {
     NoSecret,
     #[error("the store's writer thread did not start: {0}")]
     Thread(io::Error),
-    #[error("the database cannot be used: {0}")]
+    #[error("the database cannot be used: {0}; {advice}", advice = advice(.0))]
     Database(#[from] rusqlite::Error),
+}
+
+fn advice(error: &rusqlite::Error) -> &'static str {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, DiskFull, NotADatabase, PermissionDenied, ReadOnly, SystemIoFailure};
+    match error.sqlite_error_code() {
+        Some(DiskFull | SystemIoFailure) => "look at the disk of store.path: it may be full",
+        Some(ReadOnly | CannotOpen | PermissionDenied) => "make store.path writable for this process",
+        Some(NotADatabase | DatabaseCorrupt) => "the file is damaged: restore a backup",
+        Some(_) | None => "look at store.path",
+    }
 }
 
 /// A folder with a database in it, which is this process's alone. Dropping it waits for what was asked, and is no graceful stop:
 /// [`close`](Store::close) is.
 #[derive(Debug)]
 pub struct SqliteStore {
+    database: Database,
     writer: Writer,
     readers: Readers,
     health: Arc<Health>,
@@ -74,15 +85,16 @@ impl SqliteStore {
     /// When another process (or another part of this one) has the folder, a newer build wrote it, or it cannot be read and written.
     pub fn open(dir: &Path, meter: &Meter) -> Result<Self, OpenError> {
         let folder = Folder::take(dir)?;
-        let mut db = schema::connect(&folder.database)?;
-        schema::migrate(&mut db, &folder.database)?;
+        let mut db = schema::connect(&folder.database.path)?;
+        schema::migrate(&mut db, &folder.database.path)?;
         let secret = schema::secret(&db)?;
         while write::sweep(&db)? {}
         let stopped_gracefully = schema::take_clean(&db)?;
         let (metrics, health) = (StoreMetrics::new(meter), Arc::new(Health::default()));
-        let readers = Readers::new(folder.database.clone(), metrics.failed_reads.clone());
+        let readers = Readers::new(folder.database.path.clone(), metrics.failed_reads.clone());
+        let database = folder.database.clone();
         let writer = Writer::start(folder, db, health.clone(), metrics).map_err(OpenError::Thread)?;
-        Ok(Self { writer, readers, health, secret, stopped_gracefully })
+        Ok(Self { database, writer, readers, health, secret, stopped_gracefully })
     }
 }
 
@@ -94,14 +106,14 @@ impl Store for SqliteStore {
         }
     }
 
-    fn read(&self, session: &SessionId, after: Seq, limit: usize) -> StoreFuture<Vec<StoredRecord>> {
+    fn read(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<Slice<StoredRecord>> {
         let session = session.clone();
-        self.readers.run(move |db| read::records(db, &session, after, limit))
+        self.readers.run(move |db| read::records(db, &session, after, most))
     }
 
-    fn transcript(&self, session: &SessionId) -> StoreFuture<(Vec<StoredRecord>, Seq)> {
+    fn transcript(&self, session: &SessionId, after: Seq, most: Most) -> StoreFuture<(Slice<StoredRecord>, Seq)> {
         let session = session.clone();
-        self.readers.run(move |db| read::transcript(db, &session))
+        self.readers.run(move |db| read::transcript(db, &session, after, most))
     }
 
     fn load(&self, session: &SessionId) -> StoreFuture<Option<Loaded>> {
@@ -114,11 +126,11 @@ impl Store for SqliteStore {
         self.readers.run(move |db| read::overview(db, &session))
     }
 
-    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Vec<Overview>> {
+    fn sessions(&self, filter: SessionFilter) -> StoreFuture<Slice<Overview>> {
         self.readers.run(move |db| read::sessions(db, &filter))
     }
 
-    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Vec<(SessionId, Item)>> {
+    fn approvals(&self, filter: ApprovalFilter) -> StoreFuture<Slice<(SessionId, Item)>> {
         self.readers.run(move |db| read::approvals(db, &filter))
     }
 
@@ -167,15 +179,21 @@ impl Store for SqliteStore {
             Verdict::Try => Some(self.writer.ask(Command::Try)),
             Verdict::Sound => None,
         };
-        let (health, read) = (self.health.clone(), self.readers.run(|db| read::pending(db)));
+        let (health, database) = (self.health.clone(), self.database.clone());
+        let looked_at = database.clone();
+        let read = self.readers.probe(move |db| match looked_at.gone() {
+            None => read::pending(db).map(|_| None),
+            gone => Ok(gone),
+        });
         Box::pin(async move {
             if let Some(tried) = tried
                 && let Err(error) = tried.await
             {
                 return Some(health.failure().unwrap_or_else(|| health::trouble(None, &error.to_string())));
             }
+            // a connection to what is gone is not to be had either
             let unreadable = |error: StoreError| Trouble { code: "store_unreadable", detail: error.to_string() };
-            read.await.err().map(unreadable)
+            read.await.unwrap_or_else(|error| database.gone().or_else(|| Some(unreadable(error))))
         })
     }
 

@@ -10,7 +10,7 @@ mod append;
 mod deletion;
 mod lists;
 mod random;
-pub(super) mod samples;
+pub(crate) mod samples;
 
 /// Makes of each `async fn test(engine: impl Engine)` of a module one test an engine.
 macro_rules! on_each_engine {

@@ -1,6 +1,7 @@
 //! Reads on in a result that was too long to be shown whole.
 //!
-//! A page stays under what the model sees of one result, so that none of it is kept a second time. It reads only what its own session keeps.
+//! A page stays under what the model sees of one result, so that none of it is kept a second time; where its step has less room, it is a
+//! shorter page ([`shown`]). It reads only what its own session keeps.
 
 use futures_util::future::BoxFuture;
 use serde::Deserialize;
@@ -26,6 +27,10 @@ const MOST_SEARCH: usize = 200;
 const PLACES: usize = 20;
 /// Characters before and behind a place that was found.
 const AROUND: usize = 80;
+
+mod shown;
+
+use shown::{PLACE, Page, Places};
 
 /// The tool `read_artifact`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,8 +123,8 @@ impl Tool for ReadArtifact {
         true
     }
 
-    fn reads_artifacts(&self) -> bool {
-        true
+    fn within(&self, content: &str, room: usize) -> Option<String> {
+        Some(shown::within(content, room))
     }
 
     fn check(&self, args: &Args) -> Result<(), String> {
@@ -136,11 +141,8 @@ impl Tool for ReadArtifact {
 
 /// So many characters from `offset` on, under a line that says where they stand and what is next.
 fn page(text: &str, id: &str, offset: usize, limit: usize) -> String {
-    let whole = text.chars().count();
     let body: String = text.chars().skip(offset).take(limit).collect();
-    let end = offset + body.chars().count();
-    let next = if end < whole { format!("next: offset {end}") } else { "this is its end".to_owned() };
-    format!("[{id}: characters {offset} to {end} of {whole}; {next}]\n{body}")
+    Page { id, offset, whole: text.chars().count() }.over(&body)
 }
 
 /// Where the needle stands from `offset` on, each place with what is around it.
@@ -148,16 +150,18 @@ fn search(text: &str, id: &str, needle: &str, offset: usize) -> String {
     let start = text.char_indices().nth(offset).map_or(text.len(), |(at, _)| at);
     // of the same length, so that places in it are places in the text
     let (lowered, needle) = (text[start..].to_ascii_lowercase(), needle.to_ascii_lowercase());
-    let mut places = lowered.match_indices(&needle).map(|(at, _)| start + at);
+    let mut found = lowered.match_indices(&needle).map(|(at, _)| start + at);
     let (mut lines, mut counted, mut at) = (Vec::new(), offset, start);
-    for place in places.by_ref().take(PLACES) {
+    for place in found.by_ref().take(PLACES) {
         (counted, at) = (counted + text[at..place].chars().count(), place);
-        lines.push(format!("- offset {counted}: {}", around(text, place, needle.len())));
+        lines.push(format!("{PLACE}{counted}: {}", around(text, place, needle.len())));
     }
-    let whole = text.chars().count();
-    let more = if places.next().is_some() { format!("; there are more, search on from offset {}", counted + 1) } else { String::new() };
-    let head = format!("[{id}, {whole} characters; places from offset {offset} on: {}{more}]", lines.len());
-    if lines.is_empty() { format!("{head}\nThe text does not stand there.") } else { format!("{head}\n{}", lines.join("\n")) }
+    let more = found.next().map(|_| counted + 1);
+    let places = Places { id, whole: text.chars().count(), offset, more };
+    if lines.is_empty() {
+        lines.push("The text does not stand there.".into());
+    }
+    places.over(&lines.join("\n"))
 }
 
 /// The place with its surroundings, on one line.

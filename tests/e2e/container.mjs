@@ -37,6 +37,14 @@ async function readCompose() {
   return { ports: [...list("ports")].map((m) => m[1]), handedOn: [...list("environment")].map((m) => m[1]), text };
 }
 
+/** The variables beside PORTICO__... that the gateway reads: those of the providers that the source lists, and the one for the log. */
+async function readVariables() {
+  const source = await fs.readFile(path.join(root, "src/config/variables.rs"), "utf8");
+  const names = [...source.matchAll(/^ {4}"([A-Z_]+)",$|\["([A-Z_]+)", "([A-Z_]+)"\]/gm)].flatMap((found) => found.slice(1).filter(Boolean));
+  assert.ok(names.includes("OPENAI_API_KEY") && names.includes("OPENAI_BASE_URL"));
+  return [...names, "RUST_LOG"].toSorted();
+}
+
 async function freePort() {
   const server = net.createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
@@ -79,7 +87,10 @@ describe("as a container", () => {
     assert.equal(image.folder, image.env.PORTICO__STORE__PATH, "what the volume keeps is what the store writes");
     assert.equal(image.env.PORTICO__SERVER__BIND, "0.0.0.0:8080");
     const shell = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `${model.url}/v1` };
-    assert.deepEqual(compose.handedOn, Object.keys(shell));
+    assert.deepEqual(compose.handedOn.toSorted(), await readVariables());
+    assert.match(compose.text, /env_file:\n +- path: \.env\n +required: false\n/, "settings in .env are handed on");
+    assert.ok(Number(image.env.PORTICO__SERVER__DRAIN_MS) <= 6000, "a plain stop kills after 10 s");
+    assert.notEqual(image.env.PORTICO__TOOLS__BASH__CWD, image.folder, "no shell starts beside the keys");
     // what the mount, the port and the image's folders are here
     const here = { PATH: `${home}/bin:/usr/bin:/bin`, PORTICO__STORE__PATH: data(), PORTICO__SERVER__BIND: `0.0.0.0:${port}` };
     image.env = { ...image.env, ...here, ...shell, PORTICO__AGENTS__DEFAULT__MODEL: model.model };

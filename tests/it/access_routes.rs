@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::harness::disk::{refuse_writes, take_writes};
 use crate::harness::routes::routes;
-use crate::harness::{Caller, Gateway, Provider, Reply, Sse, list, text};
+use crate::harness::{Caller, Gateway, Provider, Reply, Sse, list, poll, text};
 
 /// Method, path, and a body that the session's own caller could send. A route that the router has and this table has not fails the test.
 fn table() -> Vec<(&'static str, &'static str, Option<Value>)> {
@@ -156,4 +157,33 @@ async fn an_approver_finds_what_waits_in_its_tenant_and_nothing_else() {
     let told = owner.get(&gateway, &format!("/v1/sessions/{id}/records")).await.expect(200);
     let by = list(&told, "/data").iter().rfind(|r| r["type"] == "tool_approval").map(|r| r["by"].clone());
     assert_eq!(by, Some(json!("key:eve")));
+}
+
+/// Of a session whose attempt was open when its process ended, and which cannot be repaired now.
+#[tokio::test]
+async fn nobody_elses_is_not_worked_on_either() {
+    let provider = Provider::start().await;
+    let owner = Caller::new("ann", "acme", ALL_BUT_THE_TENANTS);
+    let stranger = Caller::new("ann", "globex", ALL);
+    let mut gateway = Gateway::with_keys(&provider, &[&owner, &stranger]).await;
+    let id = owner.session(&gateway, &json!({})).await;
+    provider.push(Reply::stream().say("half").gate("never").stop());
+    owner.post(&gateway, &format!("/v1/sessions/{id}/messages"), &json!({"text": "go"})).await.expect(202);
+    provider.reached("never").await;
+    let open = async || (owner.get(&gateway, &format!("/v1/sessions/{id}")).await.json()["status"] == "running").then_some(());
+    poll("the request's record", open).await;
+    gateway.kill9().await;
+    let database = gateway.database();
+    refuse_writes(&database);
+    gateway.spawn().await;
+    let dropped = |log: String| log.matches("the session's actor is dropped").count();
+    poll("the repair that fails", || async { (dropped(gateway.log()) > 0).then_some(()) }).await;
+    let before = dropped(gateway.log());
+    for (method, path, body) in table() {
+        let path = path.replace("{id}", &id).replace(['{', '}'], "");
+        stranger.send(&gateway, method, &path, body.as_ref()).await.problem(404, "not_found");
+    }
+    assert_eq!(dropped(gateway.log()), before, "nobody repaired it for a stranger");
+    owner.post(&gateway, &format!("/v1/sessions/{id}/messages"), &json!({"text": "go"})).await.problem(503, "store_unavailable");
+    take_writes(&database);
 }

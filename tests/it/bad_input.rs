@@ -158,3 +158,18 @@ async fn a_cursor_that_cannot_be_honoured_resets_the_reader() {
         assert_eq!(replay.iter().filter(|f| f.is_record()).count(), count, "{cursor}: a full replay");
     }
 }
+
+/// It may be a secret that went into the wrong header, and would stand in the log.
+#[tokio::test]
+async fn a_request_has_an_id_of_the_gateways_own() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let (secret, other) = (("X-Request-Id", "pk_a-secret"), ("x-request-id", "another"));
+    for headers in [&[secret][..], &[secret, other]] {
+        let answer = gateway.send("GET", "/v1/sessions/ses_none", headers, None).await;
+        let ids: Vec<_> = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("x-request-id")).collect();
+        assert!(ids.len() == 1 && ids[0].1.starts_with("req_"), "{ids:?}");
+        assert_eq!(answer.problem(404, "not_found")["request_id"], ids[0].1.as_str());
+    }
+    assert!(!gateway.log().contains("pk_a-secret"), "{}", gateway.log());
+}

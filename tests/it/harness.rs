@@ -11,6 +11,7 @@ pub(crate) mod anthropic;
 pub(crate) mod caller;
 mod checks;
 pub(crate) mod contract;
+pub(crate) mod disk;
 pub(crate) mod gateway;
 pub(crate) mod http;
 pub(crate) mod ledger;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use portico::domain::{Record, SessionId, SessionState};
 use portico::meter::Meter;
 use portico::store::sqlite::SqliteStore;
-use portico::store::{Store, StoredRecord};
+use portico::store::{Most, Store, StoredRecord};
 
 use crate::harness::{Gateway, poll};
 
@@ -37,7 +37,7 @@ fn store_of(gateway: &Gateway) -> SqliteStore {
 
 /// A session's whole ledger, from the disk.
 async fn ledger_of(store: &SqliteStore, session: &str) -> Vec<StoredRecord> {
-    store.read(&SessionId::from(session), 0, 100_000).await.unwrap()
+    store.read(&SessionId::from(session), 0, Most { rows: usize::MAX, bytes: usize::MAX }).await.unwrap().rows
 }
 
 /// What records mean.

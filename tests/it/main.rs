@@ -26,6 +26,7 @@ mod export;
 mod invariants;
 mod messages;
 mod metrics;
+mod pages;
 mod questions;
 mod queue;
 mod races;

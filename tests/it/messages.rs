@@ -139,6 +139,22 @@ async fn a_repeated_key_is_one_message() {
     assert_eq!(provider.requests().len(), 1, "a turn ran once");
 }
 
+/// A path may be spelt in many ways; its session is one.
+#[tokio::test]
+async fn a_key_is_the_same_however_its_path_is_spelt() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    let (key, body) = (("Idempotency-Key", "k-1"), json!({"text": "hi"}));
+    let first = gateway.post_with(&path(&id), &[key], &body).await.expect(202);
+    for spelt in [id.replacen('s', "%73", 1), id.replacen('_', "%5F", 1), id.replacen('_', "%5f", 1)] {
+        let again = gateway.post_with(&path(&spelt), &[key], &body).await;
+        assert_eq!(again.header("idempotency-replayed"), Some("true"), "{spelt}");
+        assert_eq!(again.expect(202), first, "{spelt}");
+    }
+    assert_eq!(of_kind(&gateway.audited(&id).await, "message_queued").len(), 1);
+}
+
 #[tokio::test]
 async fn equal_posts_at_the_same_time_are_one_message() {
     let provider = Provider::start().await;

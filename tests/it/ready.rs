@@ -1,26 +1,14 @@
 //! `GET /readyz`: whether the gateway takes input, and, for its administrator, why not.
 
-use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::harness::disk::{refuse_writes, take_writes};
 use crate::harness::{Gateway, Provider, Settings, Sse, list, poll, soon, text};
 
 /// Not from this machine alone: anonymous.
 const PROXIED: (&str, &str) = ("X-Forwarded-For", "10.0.0.1");
-
-/// Somebody's shell on the store of a running gateway.
-fn shell(gateway: &Gateway) -> Connection {
-    Connection::open(gateway.dir.join("store/portico.db")).unwrap()
-}
-
-/// From here on no commit succeeds.
-fn refuse_writes(shell: &Connection) {
-    let refuse =
-        |table: &str| format!("CREATE TRIGGER no_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'the disk is on fire'); END;");
-    shell.execute_batch(&(refuse("record") + &refuse("meta"))).unwrap();
-}
 
 async fn unready(gateway: &Gateway) -> Vec<Value> {
     let body = gateway.get("/readyz").await.expect(503);
@@ -41,7 +29,7 @@ async fn a_store_that_fails_makes_it_unready_until_the_disk_is_well() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
     let id = gateway.session().await;
-    let shell = shell(&gateway);
+    let shell = gateway.database();
     refuse_writes(&shell);
     let messages = format!("/v1/sessions/{id}/messages");
     gateway.post(&messages, &json!({"text": "hi"})).await.problem(503, "store_unavailable");
@@ -53,7 +41,7 @@ async fn a_store_that_fails_makes_it_unready_until_the_disk_is_well() {
     assert_eq!(gateway.send("GET", "/readyz", &[PROXIED], None).await.expect(503), json!({"status": "unready"}));
     gateway.get("/healthz").await.expect(200);
     // nobody posts to a gateway that is not ready: it finds out by itself
-    shell.execute_batch("DROP TRIGGER no_record; DROP TRIGGER no_meta").unwrap();
+    take_writes(&shell);
     assert_eq!(gateway.get("/readyz").await.expect(200)["status"], "ready");
     assert_eq!(gateway.ask(&id, "again").await["answer"], "re: again");
 }
@@ -63,7 +51,7 @@ async fn a_disk_that_hangs_does_not_hang_the_probe() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;
     let id = gateway.session().await;
-    let shell = shell(&gateway);
+    let shell = gateway.database();
     refuse_writes(&shell);
     gateway.post(&format!("/v1/sessions/{id}/messages"), &json!({"text": "hi"})).await.problem(503, "store_unavailable");
     // the gateway's own write waits for this one

@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Output;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
 use crate::harness::gateway::{place, portico};
 use crate::harness::{Gateway, Provider, Settings, soon};
 
@@ -61,4 +64,23 @@ async fn health_is_0_for_a_gateway_that_can_work_and_1_for_none() {
     let none = run(&gateway.dir, &health).await;
     assert_eq!(none.status.code(), Some(1));
     assert!(said(&none.stderr).contains(url.trim_end_matches('/')), "{}", said(&none.stderr));
+}
+
+/// Something else has the port, and answers well.
+#[tokio::test]
+async fn health_is_1_for_what_is_no_gateway() {
+    let (dir, port) = place();
+    let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+    let other = tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = [0; 1024];
+            let _ = socket.read(&mut request).await;
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"status\":\"ok\"}").await;
+        }
+    });
+    let asked = run(&dir, &["health", "--url", &format!("http://127.0.0.1:{port}")]).await;
+    assert_eq!(asked.status.code(), Some(1), "{}", said(&asked.stdout));
+    other.abort();
+    std::fs::remove_dir_all(dir).unwrap();
 }

@@ -31,11 +31,12 @@ impl Agent {
         let ToolOutput { content, trust } = output;
         let (bytes, preview) = (content.len() as u64, first(&content, PREVIEW).to_owned());
         let most = room.next(RESULT_CAP);
-        let kept_elsewhere = self.turn.toolbox.get(&call.tool).is_some_and(|tool| tool.reads_artifacts());
-        let (content, artifact_id) = if length(&content) <= most {
+        let is_whole = length(&content) <= most;
+        let shorter = || self.turn.toolbox.get(&call.tool).and_then(|tool| tool.within(&content, most));
+        let (content, artifact_id) = if is_whole {
             (content, None)
-        } else if kept_elsewhere {
-            (cut(content, most), None)
+        } else if let Some(shorter) = shorter() {
+            (cut(shorter, most), None)
         } else {
             let text = content[..content.floor_char_boundary(Artifact::MOST_BYTES)].to_owned();
             let kept = length(&text);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::port::{Ran, bench, play};
 use super::script::{Act, Script, answer, failure, said, text};
-use crate::domain::{Finish, IdSource};
+use crate::domain::{Finish, IdSource, Usage};
 use crate::provider::{ErrorClass, ModelEvent};
 
 /// Always the same: the luck of every back-off.
@@ -79,6 +79,23 @@ async fn the_third_failure_ends_the_turn() {
     let (ran, requests, _) = responses(vec![vec![failure(ErrorClass::Retry, None)]; 5], 0).await;
     assert_eq!((ran.end.reason.as_str(), requests, ran.retries().len()), ("error", 3, 2));
     assert_eq!(ran.kinds(), ["step_start", "request", "retry", "request", "retry", "request", "step_end"]);
+}
+
+fn paid(input: u64) -> Act {
+    Act::Send(vec![ModelEvent::Usage(Usage { input, ..Usage::default() })])
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_attempt_cost_is_told_also_where_no_answer_came_of_it() {
+    let failing = || vec![paid(5), paid(7), text("Hel"), failure(ErrorClass::Retry, None)];
+    let (ran, ..) = responses(vec![failing(), vec![failure(ErrorClass::Retry, None)]], 0).await;
+    assert_eq!((ran.paid(), ran.end.usage), (vec![Some(7), None], Usage::default()), "its message tells of the third");
+    let (ran, ..) = responses(vec![failing(); 3], 0).await;
+    assert_eq!((ran.paid(), ran.end.usage.input), (vec![Some(7), Some(7)], 7));
+    let (ran, ..) = responses(vec![vec![said("", Finish::Stop)], vec![paid(5)]], 0).await;
+    assert_eq!(ran.paid(), [Some(10), Some(5)], "an empty answer and a cut one");
+    let silent = responses(vec![vec![paid(5), failure(ErrorClass::Retry, None)]], 0).await.0;
+    assert_eq!(silent.retries(), [(1, 0, false)], "a count is nothing that a reader saw");
 }
 
 #[tokio::test(start_paused = true)]

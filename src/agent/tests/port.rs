@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::script::{Ids, Script, TestClock, TestTool, within};
 use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
 use crate::agent::{Begin, Blob, End, Limits, ModelChoice, Output, Turn, run};
-use crate::domain::event::model::Parameters;
+use crate::domain::event::model::{Model, Parameters, Retry};
 use crate::domain::profile::{Capabilities, ChannelProfile, LengthUnit, Tone};
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, Artifact, ArtifactId, Clock, IdSource, SurfaceMessage};
@@ -158,11 +158,18 @@ impl Ran {
 
     /// `(attempt, delay_ms, discarded)` of all retries.
     pub(super) fn retries(&self) -> Vec<(u32, u64, bool)> {
-        use crate::domain::event::model::Model;
-        let of = |event: &AgentEvent| match event {
-            AgentEvent::Model(Model::Retry(r)) => Some((r.attempt, r.delay_ms, r.discarded)),
+        self.retry_records().map(|r| (r.attempt, r.delay_ms, r.discarded)).collect()
+    }
+
+    /// The input tokens of all retries, where they tell.
+    pub(super) fn paid(&self) -> Vec<Option<u64>> {
+        self.retry_records().map(|r| r.usage.map(|usage| usage.input)).collect()
+    }
+
+    fn retry_records(&self) -> impl Iterator<Item = &Retry> {
+        self.events.iter().filter_map(|event| match event {
+            AgentEvent::Model(Model::Retry(r)) => Some(r),
             _ => None,
-        };
-        self.events.iter().filter_map(of).collect()
+        })
     }
 }

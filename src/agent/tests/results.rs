@@ -118,14 +118,14 @@ async fn also_where_a_restart_came_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_reads_artifacts_makes_none() {
+async fn what_a_tool_can_say_in_less_room_is_not_kept() {
     let says: Vec<(String, String)> = (0..6).map(|i| (format!("c{i}"), "x".repeat(45_000))).collect();
     let says: Vec<(&str, String)> = says.iter().map(|(id, text)| (id.as_str(), text.clone())).collect();
-    let bench = turn_of(TestTool { reads_artifacts: true, ..saying(&says) }, vec![]);
+    let bench = turn_of(TestTool { says_less: true, ..saying(&says) }, vec![]);
     let port = bench.port.clone();
     let ran = play(bench.turn).await;
     assert!(port.spilled.lock().unwrap().is_empty());
-    assert!(ran.ends()[4].content.contains("more characters than there was room for"));
+    assert!(ran.ends()[4].content.starts_with("less: xx") && ran.ends()[4].content.ends_with('x'), "shorter, and not cut once more");
     assert!(ran.ends().iter().map(|end| length(&end.content)).sum::<usize>() <= STEP);
 }
 

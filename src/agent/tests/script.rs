@@ -93,8 +93,8 @@ impl Provider for Script {
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        let ModelRequest { model, system, tools, messages, parameters } = request;
-        json!([model, system, tools, messages, parameters]).to_string().into_bytes()
+        let ModelRequest { model, system, tools, withheld, messages, parameters } = request;
+        json!([model, system, tools, withheld, messages, parameters]).to_string().into_bytes()
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {
@@ -149,7 +149,7 @@ pub(crate) fn call(id: &str, tool: &str) -> ToolCall {
     ToolCall { id: id.into(), tool: tool.into(), args: Args::from_model(&format!("{{\"of\":\"{id}\"}}")) }
 }
 
-fn finished(content: Vec<Block>, finish: Finish) -> Act {
+pub(crate) fn finished(content: Vec<Block>, finish: Finish) -> Act {
     let usage = Usage { input: 10, output: 2, ..Usage::default() };
     Act::Send(vec![ModelEvent::Finished { content, finish, usage }])
 }
@@ -173,7 +173,7 @@ pub(crate) struct TestTool {
     pub(crate) panics: bool,
     /// What it returns, by call id; a short word where there is nothing.
     pub(crate) says: BTreeMap<String, String>,
-    pub(crate) reads_artifacts: bool,
+    pub(crate) says_less: bool,
     /// Takes no arguments at all any more.
     pub(crate) refuses: Arc<AtomicBool>,
     /// Ids of calls whose bodies began.
@@ -193,7 +193,7 @@ impl TestTool {
             obeys: true,
             panics: false,
             says: BTreeMap::new(),
-            reads_artifacts: false,
+            says_less: false,
             refuses: Arc::default(),
             ran,
         }
@@ -221,8 +221,8 @@ impl Tool for TestTool {
         self.parallel
     }
 
-    fn reads_artifacts(&self) -> bool {
-        self.reads_artifacts
+    fn within(&self, content: &str, room: usize) -> Option<String> {
+        self.says_less.then(|| format!("less: {}", &content[..room - 6]))
     }
 
     fn timeout(&self) -> Duration {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::port::{bench, input, play};
-use super::script::{Script, TestTool, answer, call, calls, failure, text};
+use super::script::{Script, TestTool, answer, call, calls, failure, finished, said, text};
 use crate::agent::{Begin, Said};
-use crate::domain::Finish;
 use crate::domain::state::{CallState, OpenStep};
 use crate::domain::toolset::Policy;
+use crate::domain::{Block, Finish};
 use crate::provider::ErrorClass;
 
 fn within(finish: Option<Finish>, calls: Vec<CallState>, said: &str) -> Begin {
@@ -52,6 +52,27 @@ async fn a_started_call_runs_again_only_if_its_tool_says_so() {
     assert_eq!(codes, ["result of a", "TOOL_OUTCOME_UNKNOWN", "result of c"]);
     assert_eq!((read.lock().unwrap().clone(), wrote.lock().unwrap().clone()), (vec!["a".to_owned()], vec!["c".to_owned()]));
     assert_eq!(ran.kinds().iter().filter(|k| **k == "tool_start").count(), 1, "a call starts once in the ledger");
+}
+
+/// A model that says all it has to say beside its calls, and then ends without another word.
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_has_spoken_may_end_in_silence_and_another_is_asked_again() {
+    for (beside, max_steps, requests, end) in [
+        ("It is saved.", 10, 2, ("completed", None, "It is saved.")),
+        ("It is saved.", 1, 2, ("max_steps", None, "It is saved.")),
+        (" ", 10, 4, ("error", Some("empty_response"), "")),
+    ] {
+        let script = Script::new(move |_, count| match count {
+            0 => vec![finished(vec![Block::Text { text: beside.into() }, Block::ToolCall(call("a", "save"))], Finish::ToolCalls)],
+            _ => vec![said("", Finish::Stop)],
+        });
+        let mut bench = bench(&script, vec![TestTool::new("save", Policy::Allow)]);
+        bench.turn.limits.max_steps = max_steps;
+        let ran = play(bench.turn).await;
+        assert_eq!((ran.end.reason.as_str(), ran.end.code.as_deref(), script.count()), (end.0, end.1, requests));
+        assert!(ran.end.answer == end.2 || end.0 == "error", "{:?}", ran.end);
+        assert_eq!((ran.retries().len(), ran.end.usage.input), (requests - 2, 10), "what no record tells of");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,7 +19,7 @@ super::family! {
     }
 }
 
-/// One HTTP request to a provider. With the surface at this point and the two blobs it rebuilds byte for byte.
+/// One HTTP request to a provider. With the surface at this point and the blobs that it names it rebuilds byte for byte.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// Counts from 1 within the step.
@@ -31,6 +31,9 @@ pub struct Request {
     /// Absent where the model was offered no tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools_digest: Option<DigestId>,
+    /// Of the last answer, which may call nothing: the tools that the requests before it offered. Never beside `tools_digest`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub withheld_digest: Option<DigestId>,
 }
 
 /// Settings of a request, as the agent chose them; the wire knows how its provider spells them.
@@ -50,6 +53,9 @@ pub struct Retry {
     pub delay_ms: u64,
     /// The attempt had live events: whatever a reader shows of it is void.
     pub discarded: bool,
+    /// What the attempt cost all the same; absent where the provider had not said by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// The text that stands beside tool calls; a view of the same text in `message`.
@@ -92,7 +98,7 @@ impl Model {
                 if state.attempt.is_some() {
                     return Err(FoldError::inconsistent(head, "a request while another attempt is open"));
                 }
-                let digests = std::iter::once(&e.system_digest).chain(&e.tools_digest);
+                let digests = std::iter::once(&e.system_digest).chain(&e.tools_digest).chain(&e.withheld_digest);
                 state.blobs.extend(digests.cloned());
                 let step = state.open_step(head)?;
                 step.attempts = e.attempt;
@@ -102,8 +108,11 @@ impl Model {
                 state.attempt = None;
                 // the first record after a restart: nothing ran since the one before it
                 let since = state.updated_at;
-                if let Some(turn) = state.turn.as_mut().filter(|_| e.code == Retry::RESTART) {
-                    turn.idle_ms += millis(head.at.since(since));
+                if let Some(turn) = state.turn.as_mut() {
+                    turn.usage += e.usage.unwrap_or_default();
+                    if e.code == Retry::RESTART {
+                        turn.idle_ms += millis(head.at.since(since));
+                    }
                 }
             }
             Model::Thinking(_) => {}

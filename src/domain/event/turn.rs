@@ -61,7 +61,7 @@ pub struct Done {
     pub steps: u32,
     /// From `turn_start` to here, by the wall clock; waits for a person and time without a process are in it.
     pub total_time_ms: u64,
-    /// Of all the turn's requests that answered.
+    /// Of all the turn's requests, as far as their providers said: also of those that came to no answer.
     pub usage: Usage,
     /// Output and reasoning tokens per second of `total_time_ms`, to three decimals; absent where there were none.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -201,12 +201,14 @@ impl Walk {
     fn request(&mut self) -> AgentEvent {
         let attempt = self.state.turn.as_ref().and_then(|t| t.step.as_ref()).map_or(1, |s| s.attempts + 1);
         let parameters = Parameters { max_output_tokens: self.flip().then_some(7), reasoning_effort: None };
-        let tools_digest = self.flip().then(|| "b".into());
-        Request { attempt, provider: "p".into(), model: "m".into(), parameters, system_digest: "a".into(), tools_digest }.into()
+        let (tools_digest, withheld_digest) = if self.flip() { (Some("b".into()), None) } else { (None, Some("c".into())) };
+        Request { attempt, provider: "p".into(), model: "m".into(), parameters, system_digest: "a".into(), tools_digest, withheld_digest }
+            .into()
     }
 
     fn retry(&mut self) -> AgentEvent {
-        Retry { attempt: 1, code: "x".into(), delay_ms: 5, discarded: self.flip() }.into()
+        let usage = self.flip().then(|| Usage { input: 3, ..Usage::default() });
+        Retry { attempt: 1, code: "x".into(), delay_ms: 5, discarded: self.flip(), usage }.into()
     }
 
     fn thinking(&mut self) -> AgentEvent {

@@ -44,7 +44,13 @@ parameter!(QuestionPath, "question_id", ParameterIn::Path, text(), "The question
 parameter!(ClientCallPath, "tool_call_id", ParameterIn::Path, text(), "The call that the client runs.");
 parameter!(ArtifactPath, "artifact_id", ParameterIn::Path, text(), "The artifact.");
 parameter!(IfNoneMatch, "If-None-Match", ParameterIn::Header, text(), "The `ETag` of what you have.");
-parameter!(Limit, "limit", ParameterIn::Query, limit(), "How many rows.");
+parameter!(
+    Limit,
+    "limit",
+    ParameterIn::Query,
+    limit(),
+    "How many rows at most; a page of long rows ends at about 4 MiB, with a `next_cursor`."
+);
 parameter!(AfterSession, "after", ParameterIn::Query, text().pattern(Some("^ses_")), "The `next_cursor` of the page before.");
 parameter!(AfterApproval, "after", ParameterIn::Query, text().pattern(Some("^apr_")), "The `next_cursor` of the page before.");
 parameter!(

@@ -15,7 +15,7 @@ use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
 use crate::http::routes::approvals::{ApprovalPage, Decide};
 use crate::http::routes::capabilities::Capabilities;
 use crate::http::routes::health::{Alive, Readiness};
-use crate::http::routes::messages::{Accepted, Message, TurnEnd};
+use crate::http::routes::messages::{Accepted, Message, turn::TurnEnd};
 use crate::http::routes::sessions::{Cancel, Cancelled, Change, Create, SessionPage};
 use crate::http::routes::transcript::TranscriptPage;
 use crate::http::routes::waits::{Answers, Content};

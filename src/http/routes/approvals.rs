@@ -8,7 +8,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ListPage, Page, cut, waits};
+use super::{ListPage, Page, waits};
 use crate::domain::overview::approval_view;
 use crate::domain::pending::{ApprovalView, Decision, Item, ItemKind};
 use crate::domain::{Principal, Scope, SessionId};
@@ -18,7 +18,7 @@ use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterApproval, ApprovalPath, Limit, OfStatus, SessionPath};
 use crate::http::{Gateway, lacks, need};
 use crate::session::command::Resolution;
-use crate::store::ApprovalFilter;
+use crate::store::{ApprovalFilter, Slice};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ApprovalsQuery {
@@ -81,11 +81,10 @@ async fn list(gateway: &Gateway, caller: &Principal, session: Option<SessionId>,
         session,
         status: query.status,
         after,
-        limit: limit + 1,
+        limit,
     };
-    let mut found = gateway.sessions.settings().store.approvals(filter).await?;
-    let more = cut(&mut found, limit);
-    let data: Vec<ApprovalView> = found.iter().filter_map(|(session, item)| approval_view(session, item)).collect();
+    let Slice { rows, more } = gateway.sessions.settings().store.approvals(filter).await?;
+    let data: Vec<ApprovalView> = rows.iter().filter_map(|(session, item)| approval_view(session, item)).collect();
     let next_cursor = data.last().filter(|_| more).map(|last| last.approval_id.clone());
     let page = ListPage { data, next_cursor };
     Ok(body::json(StatusCode::OK, &page))

@@ -57,7 +57,7 @@ pub(crate) async fn feed(
     Query(query): Query<FeedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let session = match gateway.session_to_read(&caller, &id, Scope::SessionsRead).await {
+    let session = match gateway.session(&caller, &id, Scope::SessionsRead).await {
         Ok(session) => session,
         Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
         Err(error) => return Err(error),
@@ -69,6 +69,10 @@ pub(crate) async fn feed(
         .types
         .filter(|types| !types.trim().is_empty())
         .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
+    match gateway.sessions.repair(&session).await.map_err(ApiError::from) {
+        Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
+        repaired => repaired?,
+    }
     let Ok(overview) = session.overview() else { return Ok(sse::trouble()) };
     let filter = Filter { view, types, may_decide: gateway.may_decide(&caller, &overview.owner) };
     Ok(source(session, filter, &start).map_or_else(sse::trouble, |source| sse::feed(&gateway, source)))

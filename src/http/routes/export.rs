@@ -24,10 +24,10 @@ use crate::http::openapi::parameters::{SessionPath, ViewOf};
 use crate::http::{Gateway, view_for};
 use crate::session::Lease;
 use crate::session::record::FeedRecord;
-use crate::store::{StoreError, StoredRecord};
+use crate::store::{Most, StoreError, StoredRecord};
 
-/// Records of one read: with the longest results about 10 MB, and usually a hundredth of that.
-const PAGE: usize = 64;
+/// What is read at once, for each client that takes an export: about a hundred usual records, or one of the longest.
+const PAGE: Most = Most { rows: 256, bytes: 256 * 1024 };
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ExportQuery {
@@ -90,8 +90,9 @@ enum Cut {
 
 impl Export {
     async fn read(&self) -> Result<Vec<StoredRecord>, StoreError> {
-        let most = usize::try_from(self.head - self.sent).unwrap_or(PAGE).min(PAGE);
-        self.gateway.sessions.settings().store.read(self.lease.id(), self.sent, most).await
+        let rows = usize::try_from(self.head - self.sent).unwrap_or(PAGE.rows).min(PAGE.rows);
+        let read = self.gateway.sessions.settings().store.read(self.lease.id(), self.sent, Most { rows, ..PAGE });
+        Ok(read.await?.rows)
     }
 
     fn pages(mut self, first: Vec<StoredRecord>) -> impl Stream<Item = Result<Bytes, Cut>> + Send {

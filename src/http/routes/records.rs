@@ -7,13 +7,14 @@ use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::{Page, cut};
+use super::Page;
 use crate::domain::{Principal, Scope};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
 use crate::http::openapi::parameters::{AfterSeq, Limit, SessionPath, ViewOf};
 use crate::http::{Gateway, body, view_for};
 use crate::session::record::FeedRecord;
+use crate::store::{Most, Slice};
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct RecordsQuery {
@@ -54,12 +55,11 @@ pub(crate) async fn page(
     let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let view = view_for(&caller, query.view.as_deref())?;
     let (after, limit) = (query.page.after_seq()?, query.page.limit()?);
-    let mut records = gateway.sessions.settings().store.read(session.id(), after, limit + 1).await?;
-    let more = cut(&mut records, limit);
-    let next_cursor = records.last().map(|r| r.seq).filter(|_| more);
+    let Slice { rows, more } = gateway.sessions.settings().store.read(session.id(), after, Most::rows(limit)).await?;
+    let next_cursor = rows.last().map(|r| r.seq).filter(|_| more);
     let may_decide = gateway.may_decide(&caller, &session.overview()?.owner);
     let mut text = String::from("{\"data\":[");
-    for stored in records {
+    for stored in rows {
         let record = FeedRecord::from_stored(stored).map_err(|e| ApiError::unavailable("a record cannot be read", e.to_string()))?;
         if let Some(data) = record.data(view, may_decide.as_ref()) {
             text.push_str(if text.ends_with('[') { "" } else { "," });

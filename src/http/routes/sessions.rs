@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use super::{ListPage, Page, cut};
+use super::{ListPage, Page};
 use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
@@ -23,7 +23,7 @@ use crate::http::openapi::parameters::{AfterSession, IdempotencyKey, Limit, OfCh
 use crate::http::{Gateway, need};
 use crate::session::SessionError;
 use crate::session::command::{Queue, SessionPatch};
-use crate::store::{IntakeRow, SessionFilter};
+use crate::store::{IntakeRow, Most, SessionFilter, Slice};
 
 /// The path that keys of creations are scoped to.
 const PATH: &str = "/v1/sessions";
@@ -132,6 +132,11 @@ fn intake_row(gateway: &Gateway, caller: &Principal, key: String, body_hash: Str
     }
 }
 
+/// The path that keys of a session's messages are scoped to. Made from the id and not taken from the request, where one path has many spellings.
+pub(super) fn messages_path(session: &SessionId) -> String {
+    format!("{PATH}/{session}/messages")
+}
+
 /// What a key is unique within.
 pub(super) fn scope(caller: &Principal, path: &str) -> String {
     format!("{}\n{path}", caller.name)
@@ -155,7 +160,7 @@ async fn known(gateway: &Gateway, row: &IntakeRow) -> Result<Option<Response>, A
     if found.body_hash != row.body_hash {
         return Err(ApiError::conflict("idempotency_conflict", "this Idempotency-Key was used with another body"));
     }
-    let first = store.read(&found.session, 0, 1).await?.pop();
+    let first = store.read(&found.session, 0, Most::rows(1)).await?.rows.pop();
     let object = first.and_then(|r| Record::from_json(&r.json).ok()).and_then(|record| as_created(&found.session, &record));
     let Some(object) = object else { return Err(ApiError::not_found("the session that this key made was deleted")) };
     Ok(Some(([("idempotency-replayed", "true")], body::json(StatusCode::CREATED, &object)).into_response()))
@@ -200,16 +205,14 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
     need(&caller, Scope::SessionsRead, "this")?;
-    let limit = query.page.limit()?;
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.is_admin()).then(|| caller.name.clone()),
         channel: query.channel,
         after: query.page.after_id("ses_")?.map(SessionId::from),
-        limit: limit + 1,
+        limit: query.page.limit()?,
     };
-    let mut rows = gateway.sessions.settings().store.sessions(filter).await?;
-    let more = cut(&mut rows, limit);
+    let Slice { rows, more } = gateway.sessions.settings().store.sessions(filter).await?;
     let next_cursor = rows.last().filter(|_| more).map(|last| last.id.to_string());
     let page = ListPage { data: rows.iter().map(Overview::object).collect(), next_cursor };
     Ok(body::json(StatusCode::OK, &page))

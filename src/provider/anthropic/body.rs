@@ -1,7 +1,8 @@
 //! A request as bytes. Pure, and the same bytes for the same request: what a ledger rebuilds is what was sent.
 //!
 //! The provider caches what stands in front of a mark, and takes four of them: one on the last tool, one on the system text, one on each of
-//! the last two user messages, so that the one before finds what the last request wrote.
+//! the last two user messages, so that the one before finds what the last request wrote. Tools stand in front of all, so those that the last
+//! answer of a turn may no longer call are still named, in the same bytes.
 
 use std::borrow::Cow;
 
@@ -34,7 +35,8 @@ impl Serialize for Body<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { request, provider } = self;
         let max_tokens = request.parameters.max_output_tokens.unwrap_or_else(|| claude(&request.model).max_tokens);
-        let Asked { thinking, output_config } = asked(request, provider, max_tokens);
+        let messages = messages(request, provider);
+        let Asked { thinking, output_config } = asked(request, &messages, max_tokens);
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", &request.model)?;
         map.serialize_entry("max_tokens", &max_tokens)?;
@@ -45,17 +47,20 @@ impl Serialize for Body<'_> {
         if let Some(config) = output_config {
             map.serialize_entry("output_config", &config)?;
         }
-        let tools = tools(request.tools.as_deref());
-        if !tools.is_empty() {
-            map.serialize_entry("tools", &tools)?;
-        } else if let forbidden @ [_, ..] = &*called(request) {
-            map.serialize_entry("tools", forbidden)?;
+        let named = tools(request.tools.as_deref().or(request.withheld.as_deref()));
+        let called = if named.is_empty() { called(request) } else { Vec::new() };
+        if !named.is_empty() {
+            map.serialize_entry("tools", &named)?;
+        } else if !called.is_empty() {
+            map.serialize_entry("tools", &called)?;
+        }
+        if request.tools.is_none() && !(named.is_empty() && called.is_empty()) {
             map.serialize_entry("tool_choice", &ToolChoice { kind: "none" })?;
         }
         if !request.system.trim().is_empty() {
             map.serialize_entry("system", &[System { kind: "text", text: &request.system, cache_control: CacheControl::EPHEMERAL }])?;
         }
-        map.serialize_entry("messages", &messages(request, provider))?;
+        map.serialize_entry("messages", &messages)?;
         map.end()
     }
 }

@@ -10,7 +10,7 @@ use super::thinking::Kept;
 use crate::domain::message::ToolCall;
 use crate::domain::{Args, Block, Finish, ToolCallId};
 use crate::provider::call_ids::{CallIds, UNNAMED};
-use crate::provider::http::decode::{Answer, Decoder};
+use crate::provider::http::decode::{self, Answer, Decoder};
 use crate::provider::http::{classify, invalid_response};
 use crate::provider::text::said;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
@@ -77,7 +77,7 @@ impl Answer for MessageAnswer {
         for (index, block) in (0..).zip(content) {
             self.start(index, block.get(), events)?;
         }
-        self.usage.update(whole.usage.unwrap_or_default());
+        self.count(whole.usage, events);
         self.stop_reason = said(&whole.stop_reason).map(str::to_owned);
         self.end(events)
     }
@@ -119,7 +119,7 @@ impl MessageAnswer {
         };
         let index = frame.index.unwrap_or_default();
         match said(&frame.kind) {
-            Some("message_start") => self.usage.update(frame.message.and_then(|m| m.usage).unwrap_or_default()),
+            Some("message_start") => self.count(frame.message.and_then(|m| m.usage), events),
             Some("content_block_start") => {
                 if let Some(block) = frame.content_block {
                     self.start(index, block.get(), events)?;
@@ -131,7 +131,7 @@ impl MessageAnswer {
                 }
             }
             Some("message_delta") => {
-                self.usage.update(frame.usage.unwrap_or_default());
+                self.count(frame.usage, events);
                 if let Some(reason) = frame.delta.as_ref().and_then(|delta| said(&delta.stop_reason)) {
                     self.stop_reason = Some(reason.into());
                 }
@@ -143,6 +143,13 @@ impl MessageAnswer {
             Some(_) | None => {}
         }
         Ok(())
+    }
+
+    fn count(&mut self, usage: Option<Usage>, events: &mut Vec<ModelEvent>) {
+        if let Some(newer) = usage {
+            self.usage.update(newer);
+            decode::count(self.usage.disjoint(), events);
+        }
     }
 
     /// A block begins; whole, in an answer that is not streamed.

@@ -68,6 +68,23 @@ enum Part<'a> {
     },
 }
 
+impl Message<'_> {
+    /// It answers calls: the round that made them goes on.
+    pub(super) fn has_result(&self) -> bool {
+        self.content.iter().any(|part| matches!(part, Part::ToolResult { .. }))
+    }
+
+    pub(super) fn begins_with_thought(&self) -> bool {
+        self.content.first().is_some_and(Part::is_thought)
+    }
+}
+
+impl Part<'_> {
+    fn is_thought(&self) -> bool {
+        matches!(self, Self::Thinking { .. } | Self::RedactedThinking { .. })
+    }
+}
+
 /// All messages of a request, with their marks for the cache.
 pub(super) fn messages<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Message<'a>> {
     let mut said: Vec<Message<'a>> = vec![];
@@ -77,9 +94,7 @@ pub(super) fn messages<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Mes
             SurfaceMessage::ToolResult { tool_call_id, content, is_error, .. } => {
                 (Role::User, vec![result(tool_call_id.as_str(), content, *is_error)])
             }
-            SurfaceMessage::Assistant { content } => {
-                (Role::Assistant, content.iter().filter_map(|block| answered(block, request, provider)).collect())
-            }
+            SurfaceMessage::Assistant { content } => (Role::Assistant, answer(content, request, provider)),
         };
         add(&mut said, role, parts);
     }
@@ -123,6 +138,13 @@ fn text(text: &str) -> Option<Part<'_>> {
 fn result<'a>(id: &'a str, content: &'a str, is_error: bool) -> Part<'a> {
     let content = if is_error && content.is_empty() { NOTHING_SAID } else { content };
     Part::ToolResult { tool_use_id: name(id), content, is_error, cache_control: None }
+}
+
+/// An answer. The wire refuses one that ends with a thought: what led to no word and no call is left out.
+fn answer<'a>(content: &'a [Block], request: &ModelRequest, provider: &str) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'a>> = content.iter().filter_map(|block| answered(block, request, provider)).collect();
+    while parts.pop_if(|last| last.is_thought()).is_some() {}
+    parts
 }
 
 /// A block of an answer. Thoughts go back to the provider and model that had them, and to nobody else; so does no thought that was cut.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::messages::Message;
 use crate::domain::message::Opaque;
-use crate::domain::{Block, SurfaceMessage};
 use crate::provider::ModelRequest;
 use crate::provider::table::claude::{EFFORTS, Off, Thinking, claude};
 
@@ -36,14 +36,12 @@ pub(super) struct OutputConfig {
 }
 
 /// What `reasoning_effort` means to this model. Without one, or with one that nobody knows, the model's own custom holds.
-pub(super) fn asked(request: &ModelRequest, provider: &str, max_tokens: u64) -> Asked {
+pub(super) fn asked(request: &ModelRequest, messages: &[Message<'_>], max_tokens: u64) -> Asked {
     let Some(effort) = request.parameters.reasoning_effort.as_deref() else { return Asked::default() };
     let level = EFFORTS.iter().position(|e| *e == effort);
     match (claude(&request.model).thinking, level) {
         (Thinking::Never, _) => Asked::default(),
-        (Thinking::Budget, Some(level)) if may_begin(request, provider) => {
-            Asked { thinking: budget(level, max_tokens), output_config: None }
-        }
+        (Thinking::Budget, Some(level)) if may_begin(messages) => Asked { thinking: budget(level, max_tokens), output_config: None },
         (Thinking::Budget, _) => Asked::default(),
         (Thinking::Adaptive { efforts, .. }, Some(level)) => Asked {
             thinking: Some(Config { kind: "adaptive", budget_tokens: None, display: Some("summarized") }),
@@ -70,18 +68,12 @@ fn nearest(efforts: &'static [&'static str], level: usize) -> Option<OutputConfi
     fits.or(efforts.first()).map(|effort| OutputConfig { effort })
 }
 
-/// Within a tool loop that began without thinking, or with another model's, a model with a budget is not asked to think: it refuses calls
-/// in front of which it finds no thought of its own.
-fn may_begin(request: &ModelRequest, provider: &str) -> bool {
-    let Some(SurfaceMessage::ToolResult { .. }) = request.messages.last().map(|m| &**m) else { return true };
-    let calls = request.messages.iter().rev().find_map(|message| match &**message {
-        SurfaceMessage::Assistant { content } => Some(content),
-        SurfaceMessage::User { .. } | SurfaceMessage::ToolResult { .. } => None,
-    });
-    match calls.and_then(|content| content.first()) {
-        Some(Block::Reasoning { opaque, .. }) => opaque.as_ref().and_then(|opaque| Kept::of(opaque, provider, &request.model)).is_some(),
-        Some(Block::Text { .. } | Block::ToolCall(_)) | None => false,
-    }
+/// Within a tool loop that began without thinking, or with another model's, a model with a budget is not asked to think: it refuses a loop
+/// whose first answer does not begin with a thought of its own. Only the first: these models think once, and then call and call.
+fn may_begin(messages: &[Message<'_>]) -> bool {
+    // a user ends the conversation, and each answer in it stands behind a user
+    let began = messages.rchunks(2).take_while(|pair| pair.last().is_some_and(Message::has_result)).last();
+    began.is_none_or(|pair| pair.first().is_some_and(Message::begins_with_thought))
 }
 
 /// What the provider wants back of a thought, as [`Opaque::data`] holds it.

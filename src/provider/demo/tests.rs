@@ -14,6 +14,7 @@ fn request(messages: Vec<SurfaceMessage>, tools: Option<&str>) -> ModelRequest {
         model: "demo".into(),
         system: "be kind".into(),
         tools: tools.map(Into::into),
+        withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
         parameters: Parameters::default(),
     }
@@ -48,7 +49,11 @@ async fn what_streams_is_what_is_finished_with() {
         match event {
             ModelEvent::Reasoning { block: 0, text } => streamed[0].push_str(text),
             ModelEvent::Text { block: 1, text } => streamed[1].push_str(text),
-            ModelEvent::Text { .. } | ModelEvent::Reasoning { .. } | ModelEvent::ToolInput { .. } | ModelEvent::Finished { .. } => {
+            ModelEvent::Text { .. }
+            | ModelEvent::Reasoning { .. }
+            | ModelEvent::ToolInput { .. }
+            | ModelEvent::Usage(_)
+            | ModelEvent::Finished { .. } => {
                 panic!("{event:?}")
             }
         }

@@ -49,6 +49,9 @@ const TYPES: &[(&str, Verdict)] = &[
     ("invalid_request_error", BAD_REQUEST),
 ];
 
+/// What Anthropic says of an account without money, as a bad request; in lower case.
+const NO_CREDIT: &str = "credit balance is too low";
+
 /// Messages of throttling, which may talk about tokens and are no overflow.
 const NO_OVERFLOW: &[&str] = &["rate limit", "too many requests", "tokens per min", "throttling error", "service unavailable"];
 
@@ -151,7 +154,7 @@ fn verdict(status: Option<u16>, said: &Said) -> Verdict {
     if let Some(verdict) = word(CODES, &said.code) {
         return verdict;
     }
-    if said.kind == "insufficient_quota" {
+    if said.kind == "insufficient_quota" || said.message.to_lowercase().contains(NO_CREDIT) {
         return BILLING;
     }
     if is_overflow(status, said) {

@@ -1,6 +1,7 @@
 //! A response's bytes as events: the frames are the same for every wire, and what they mean is each one's own.
 
 use super::{cut, invalid_response};
+use crate::domain::Usage;
 use crate::domain::sse::{Event, Parser, TooLong};
 use crate::provider::{ModelError, ModelEvent};
 
@@ -97,6 +98,15 @@ impl<A: Answer> Decoder<A> {
     /// [`ModelEvent::Finished`] was given.
     pub fn is_finished(&self) -> bool {
         self.answer.is_finished()
+    }
+}
+
+/// Tells what the request cost by now: once in a batch, and in front, for servers that count with every piece would part its text.
+pub fn count(usage: Usage, events: &mut Vec<ModelEvent>) {
+    if let Some(ModelEvent::Usage(told)) = events.first_mut() {
+        *told = usage;
+    } else {
+        events.insert(0, ModelEvent::Usage(usage));
     }
 }
 

@@ -49,8 +49,14 @@ async fn asked(batches: Vec<Batch>, take: usize) -> Samples {
     let samples = Samples(recorder.handle());
     let hangs = take == batches.len();
     let provider = Metered::new(Arc::new(Scripted { batches, hangs }), Meter::new(recorder));
-    let request =
-        ModelRequest { model: "m".into(), system: "".into(), tools: None, messages: Vec::new(), parameters: Parameters::default() };
+    let request = ModelRequest {
+        model: "m".into(),
+        system: "".into(),
+        tools: None,
+        withheld: None,
+        messages: Vec::new(),
+        parameters: Parameters::default(),
+    };
     let _ = provider.stream(request).take(take).collect::<Vec<_>>().await;
     samples
 }
@@ -111,6 +117,15 @@ async fn a_request_that_is_given_up_is_no_error_of_the_provider() {
     let samples = asked(vec![text()], 1).await;
     samples.has(&["portico_provider_requests_total{provider=\"acme\",outcome=\"given_up\"} 1"]);
     samples.lacks("errors_total");
+}
+
+#[tokio::test]
+async fn what_was_paid_is_counted_also_where_no_answer_came_of_it() {
+    let paid = |input| Ok(vec![ModelEvent::Usage(Usage { input, ..Usage::default() })]);
+    let samples = asked(vec![paid(5), paid(7)], 2).await;
+    samples.has(&["portico_tokens_total{provider=\"acme\",kind=\"input\"} 7"]);
+    samples.lacks("first_delta_seconds_count{provider=\"acme\"} 1");
+    asked(vec![paid(5), overloaded()], 9).await.has(&["portico_tokens_total{provider=\"acme\",kind=\"input\"} 5"]);
 }
 
 #[tokio::test]

@@ -171,6 +171,7 @@ mod tests {
             model: "m".into(),
             system: "be brief".into(),
             tools: Some(r#"[{"name":"look","description":"Looks.","schema":{"type":"object","properties":{"z":{},"a":{}}}}]"#.into()),
+            withheld: None,
             messages: messages.into_iter().map(Arc::new).collect(),
             parameters: Parameters { max_output_tokens: Some(99), reasoning_effort: None },
         }
@@ -240,6 +241,16 @@ mod tests {
             request.tools = None;
             assert_eq!(effort(&request).as_deref(), Some(without), "{model}");
         }
+    }
+
+    #[test]
+    fn withheld_tools_are_not_named() {
+        let mut request = request(conversation());
+        request.tools = None;
+        let without = text(&request, "openai");
+        request.withheld = Some(r#"[{"name":"look","description":"Looks.","schema":{}}]"#.into());
+        assert_eq!(text(&request, "openai"), without);
+        assert!(!without.contains("tools") && !without.contains("tool_choice"), "{without}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::calls::{Calls, Named};
 use super::chunk::{Choice, Chunk, Delta, Usage};
 use crate::domain::{Block, Finish};
 use crate::provider::call_ids::CallIds;
-use crate::provider::http::decode::{Answer, Decoder};
+use crate::provider::http::decode::{self, Answer, Decoder};
 use crate::provider::http::{classify, invalid_response};
 use crate::provider::text::said;
 use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest};
@@ -101,7 +101,7 @@ impl ChatAnswer {
             return Err(failure(error.get(), data));
         }
         if let Some(usage) = chunk.usage {
-            self.count(usage);
+            self.count(usage, events);
         }
         // Chunks without choices carry usage, a content filter's findings, or nothing.
         match chunk.choices.into_iter().flatten().next() {
@@ -111,8 +111,9 @@ impl ChatAnswer {
     }
 
     /// Servers that send usage with each chunk count from the start: the last one holds.
-    fn count(&mut self, usage: Usage) {
+    fn count(&mut self, usage: Usage, events: &mut Vec<ModelEvent>) {
         self.usage = usage.disjoint();
+        decode::count(self.usage, events);
     }
 
     fn choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {

@@ -61,7 +61,9 @@ const COMPATIBLE: &str = concat!(
 
 #[test]
 fn a_stream_of_openai_is_read() {
-    let events = read([RECORDED.as_bytes()]).unwrap();
+    let mut events = read([RECORDED.as_bytes()]).unwrap();
+    let counts = events.extract_if(.., |event| matches!(event, ModelEvent::Usage(_))).count();
+    assert_eq!(counts, 1, "told before the end, too");
     let text = "Grüß \"dich\" 🙂 🙂";
     assert_eq!(
         events[..3],
@@ -83,9 +85,10 @@ fn a_stream_of_openai_is_read() {
 #[test]
 fn a_stream_of_a_compatible_server_is_read() {
     let events = read([COMPATIBLE.as_bytes()]).unwrap();
-    assert_eq!(events[0], ModelEvent::Reasoning { block: 0, text: "你好 hm".into() });
-    assert_eq!(events[1], ModelEvent::Text { block: 1, text: "é!".into() });
-    let ModelEvent::Finished { content, finish, usage } = &events[2] else { panic!("{events:?}") };
+    assert!(matches!(events[0], ModelEvent::Usage(_)));
+    assert_eq!(events[1], ModelEvent::Reasoning { block: 0, text: "你好 hm".into() });
+    assert_eq!(events[2], ModelEvent::Text { block: 1, text: "é!".into() });
+    let ModelEvent::Finished { content, finish, usage } = &events[3] else { panic!("{events:?}") };
     assert_eq!(content.len(), 2);
     assert_eq!((*finish, usage.input, usage.output), (Finish::Stop, 5, 2));
 }
@@ -96,6 +99,11 @@ fn text_of_one_push_is_one_event() {
     let mut events = Vec::new();
     decoder().push(frames.as_bytes(), &mut events).unwrap();
     assert_eq!(events, [ModelEvent::Text { block: 0, text: "a".repeat(50) }]);
+    let counted = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":{\"prompt_tokens\":5}}\n\n".repeat(50);
+    let mut events = Vec::new();
+    decoder().push(counted.as_bytes(), &mut events).unwrap();
+    let usage = Usage { input: 5, ..Usage::default() };
+    assert_eq!(events, [ModelEvent::Usage(usage), ModelEvent::Text { block: 0, text: "a".repeat(50) }], "also with a count at each");
 }
 
 #[test]
@@ -161,7 +169,7 @@ proptest! {
                 }
                 ModelEvent::Text { block, .. } => assert!(matches!(content[*block as usize], Block::Text { .. })),
                 ModelEvent::Reasoning { block, .. } => assert!(matches!(content[*block as usize], Block::Reasoning { .. })),
-                ModelEvent::Finished { .. } => {}
+                ModelEvent::Usage(_) | ModelEvent::Finished { .. } => {}
             }
         }
         prop_assert_eq!(told, calls.iter().map(|call| &call.id).collect::<Vec<_>>(), "each call is told once");

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::recorded::request;
+use crate::provider::http::decode::count;
 use crate::provider::{ModelError, ModelEvent, Provider, http};
 
 /// Long, so that a busy machine does not fail a test.
@@ -57,7 +58,7 @@ pub(crate) async fn stream(make: Make, origin: &str, read_timeout: Duration) -> 
     (events, error)
 }
 
-/// Batches as a reader sees them: text that goes on is one.
+/// Batches as a reader sees them: text that goes on is one, and the newest count holds.
 fn merge(all: &mut Vec<ModelEvent>, batch: Vec<ModelEvent>) {
     for event in batch {
         match (all.last_mut(), event) {
@@ -67,6 +68,7 @@ fn merge(all: &mut Vec<ModelEvent>, batch: Vec<ModelEvent>) {
             (Some(ModelEvent::Reasoning { block, text }), ModelEvent::Reasoning { block: same, text: more }) if *block == same => {
                 text.push_str(&more);
             }
+            (_, ModelEvent::Usage(usage)) => count(usage, all),
             (_, event) => all.push(event),
         }
     }

@@ -19,7 +19,7 @@ enum Wire {
 }
 
 pub(crate) fn request() -> ModelRequest {
-    ModelRequest { model: "m".into(), system: "s".into(), tools: None, messages: vec![], parameters: Parameters::default() }
+    ModelRequest { model: "m".into(), system: "s".into(), tools: None, withheld: None, messages: vec![], parameters: Parameters::default() }
 }
 
 const STOP: Option<&str> = Some("\"type\":\"message_stop\"");
@@ -84,7 +84,7 @@ fn shown(events: &[ModelEvent]) -> Vec<(u32, String)> {
     let one = |event: &ModelEvent| match event {
         ModelEvent::Text { block, text } | ModelEvent::Reasoning { block, text } => letters(block, text),
         ModelEvent::ToolInput { block, id, tool } => vec![(*block, format!("{id} {tool}"))],
-        ModelEvent::Finished { .. } => vec![],
+        ModelEvent::Usage(_) | ModelEvent::Finished { .. } => vec![],
     };
     events.iter().flat_map(one).collect()
 }

@@ -162,7 +162,8 @@ impl Actor {
     fn stage_blobs(&mut self, event: &AgentEvent) {
         use crate::domain::event::model::Model;
         let AgentEvent::Model(Model::Request(request)) = event else { return };
-        let named = |blob: &&Blob| blob.digest == request.system_digest || Some(&blob.digest) == request.tools_digest.as_ref();
+        let digests = || std::iter::once(&request.system_digest).chain(&request.tools_digest).chain(&request.withheld_digest);
+        let named = |blob: &&Blob| digests().any(|digest| blob.digest == *digest);
         let Some(running) = &self.running else { return };
         for blob in running.blobs.iter().filter(named) {
             if !self.ledger.state.blobs.contains(&blob.digest) {

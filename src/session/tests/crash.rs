@@ -28,7 +28,10 @@ fn script() -> Arc<Script> {
 fn person(sessions: &Sessions) -> JoinHandle<()> {
     let sessions = sessions.clone();
     tokio::spawn(async move {
-        while let Ok(lease) = sessions.open_to_read(&id()).await {
+        while let Ok(lease) = sessions.open(&id()).await {
+            if sessions.repair(&lease).await.is_err() {
+                return;
+            }
             let filter = Filter { view: View::Owner, types: None, may_decide: Arc::new(|_| true) };
             let Ok(mut reader) = Reader::new(lease.feed().clone(), filter, Cursor::default()) else { return };
             while let Ok(Ok(record)) = reader.next_record().await {

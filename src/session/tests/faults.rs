@@ -130,7 +130,7 @@ async fn a_repair_that_is_not_written_leaves_the_session_there() {
     world.crash().await;
     world.store.hold_appends();
     let sessions = world.sessions.clone();
-    let opened = tokio::spawn(async move { sessions.open_to_read(&id()).await.map(drop) });
+    let opened = tokio::spawn(async move { sessions.repair(&sessions.open(&id()).await?).await });
     world.store.until_held(1).await;
     settle().await;
     assert!(!opened.is_finished(), "served before the repair is on disk");

@@ -20,7 +20,7 @@ async fn blobs(world: &World) -> BTreeMap<DigestId, Arc<str>> {
     let mut blobs = BTreeMap::new();
     for record in world.log().await {
         let AgentEvent::Model(Model::Request(request)) = record.event else { continue };
-        for digest in std::iter::once(request.system_digest).chain(request.tools_digest) {
+        for digest in std::iter::once(request.system_digest).chain(request.tools_digest).chain(request.withheld_digest) {
             let bytes = world.store.blob(&id(), &digest).await.unwrap().expect("a request's blob is in its append");
             blobs.insert(digest, String::from_utf8(bytes).unwrap().into());
         }

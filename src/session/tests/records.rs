@@ -55,7 +55,15 @@ fn a_reader_far_behind_reads_the_disk_and_then_the_live_text() {
     commit(vec![SessionCreated { channel, agent, tenant, principal, parent: None, title: None, metadata: Metadata::new() }.into()]);
     let start = crate::domain::event::input::TurnStart { message_ids: Vec::new() };
     let parameters = Parameters::default();
-    let request = Request { attempt: 1, provider: text("p"), model: text("m"), parameters, system_digest: "d".into(), tools_digest: None };
+    let request = Request {
+        attempt: 1,
+        provider: text("p"),
+        model: text("m"),
+        parameters,
+        system_digest: "d".into(),
+        tools_digest: None,
+        withheld_digest: None,
+    };
     let opened = commit(vec![start.into(), StepStart {}.into(), request.into()]);
     feed.open_attempt(opened);
     let say = |base, piece: &str| {

@@ -26,8 +26,8 @@ use crate::session::metrics::SessionMetrics;
 use crate::session::reader::{Filter, Reader};
 use crate::session::record::FeedRecord;
 use crate::session::{Lease, Posted, Prepared, SessionError, Sessions, Settings, Setup, Want};
-use crate::store::Store;
 use crate::store::memory::MemoryStore;
+use crate::store::{Most, Store};
 use crate::tool::{Tool, Toolbox};
 
 pub(super) struct World {
@@ -204,7 +204,8 @@ impl World {
     }
 
     pub(super) async fn reader(&self, view: View) -> Reader {
-        let lease = within(self.sessions.open_to_read(&id())).await.unwrap();
+        let lease = self.lease().await;
+        within(self.sessions.repair(&lease)).await.unwrap();
         let filter = Filter { view, types: None, may_decide: Arc::new(|_| false) };
         Reader::new(lease.feed().clone(), filter, Cursor { seq: 0, n: 0 }).unwrap()
     }
@@ -213,7 +214,10 @@ impl World {
     pub(super) async fn until(&self, after: Seq, kind: &str) -> Arc<FeedRecord> {
         within(async {
             loop {
-                let Ok(lease) = self.sessions.open_to_read(&id()).await else { continue };
+                let Ok(lease) = self.sessions.open(&id()).await else { continue };
+                if self.sessions.repair(&lease).await.is_err() {
+                    continue;
+                }
                 let filter = Filter { view: View::Admin, types: None, may_decide: Arc::new(|_| false) };
                 let Ok(mut reader) = Reader::new(lease.feed().clone(), filter, Cursor { seq: after, n: 0 }) else { continue };
                 // an actor that fails ends its readers' streams; they come again
@@ -247,8 +251,8 @@ impl World {
 
     /// What is on disk.
     pub(super) async fn log(&self) -> Vec<Record> {
-        let stored = self.store.read(&id(), 0, usize::MAX).await.unwrap();
-        stored.iter().map(|r| Record::from_json(&r.json).unwrap()).collect()
+        let stored = self.store.read(&id(), 0, Most::rows(usize::MAX)).await.unwrap();
+        stored.rows.iter().map(|r| Record::from_json(&r.json).unwrap()).collect()
     }
 
     /// The sample of that name and labels, as it is exposed; 0 where there is none.

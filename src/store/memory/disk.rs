@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::pending::{Item, ItemKind};
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
-    Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Pending, Position, SessionFilter, Snapshot, StoredRecord,
-    TRANSCRIPT_KINDS,
+    Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Most, Pending, Position, SessionFilter, Slice, Snapshot,
+    StoredRecord, TRANSCRIPT_KINDS,
 };
 
 #[derive(Debug, Default)]
@@ -63,14 +63,14 @@ impl Disk {
         self.sessions.iter().filter(|(_, session)| !session.deleted)
     }
 
-    pub(super) fn read(&self, id: &SessionId, after: Seq, limit: usize) -> Vec<StoredRecord> {
-        self.session(id).map_or_else(Vec::new, |session| session.after(after).take(limit).cloned().collect())
+    pub(super) fn read(&self, id: &SessionId, after: Seq, most: Most) -> Slice<StoredRecord> {
+        self.session(id).map_or_else(Slice::empty, |session| records(session.after(after), most))
     }
 
-    pub(super) fn transcript(&self, id: &SessionId) -> (Vec<StoredRecord>, Seq) {
-        let Some(session) = self.session(id) else { return (Vec::new(), 0) };
-        let records = session.after(0).filter(|record| TRANSCRIPT_KINDS.contains(&record.kind.as_str()));
-        (records.cloned().collect(), session.head())
+    pub(super) fn transcript(&self, id: &SessionId, after: Seq, most: Most) -> (Slice<StoredRecord>, Seq) {
+        let Some(session) = self.session(id) else { return (Slice::empty(), 0) };
+        let of_it = session.after(after).filter(|record| TRANSCRIPT_KINDS.contains(&record.kind.as_str()));
+        (records(of_it, most), session.head())
     }
 
     pub(super) fn load(&self, id: &SessionId) -> Option<Loaded> {
@@ -81,12 +81,12 @@ impl Disk {
         self.session(id).map(|session| session.overview.clone())
     }
 
-    pub(super) fn sessions(&self, filter: &SessionFilter) -> Vec<Overview> {
+    pub(super) fn sessions(&self, filter: &SessionFilter) -> Slice<Overview> {
         let end = match &filter.after {
             None => None,
             Some(after) => match self.sessions.get(after).filter(|s| s.overview.tenant == filter.tenant) {
                 Some(session) => Some((session.overview.created_at, after)),
-                None => return Vec::new(),
+                None => return Slice::empty(),
             },
         };
         let mut rows: Vec<&Overview> = self
@@ -98,16 +98,16 @@ impl Disk {
             .filter(|row| end.is_none_or(|end| (row.created_at, &row.id) < end))
             .collect();
         rows.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
-        rows.into_iter().take(filter.limit).cloned().collect()
+        take(rows.into_iter().map(|row| (json_bytes(row), row.clone())), Most::rows(filter.limit))
     }
 
-    pub(super) fn approvals(&self, filter: &ApprovalFilter) -> Vec<(SessionId, Item)> {
+    pub(super) fn approvals(&self, filter: &ApprovalFilter) -> Slice<(SessionId, Item)> {
         let of_tenant = |session: &Session| session.overview.tenant == filter.tenant;
         let start = match &filter.after {
             None => None,
             Some(after) => {
                 let named = self.sessions.values().filter(|s| of_tenant(s)).find_map(|s| s.items.get(after)).filter(|i| is_approval(i));
-                let Some(item) = named else { return Vec::new() };
+                let Some(item) = named else { return Slice::empty() };
                 Some((item.requested_at, after.as_str()))
             }
         };
@@ -120,7 +120,7 @@ impl Disk {
             .filter(|(_, item)| start.is_none_or(|start| (item.requested_at, item.id()) > start))
             .collect();
         rows.sort_by(|(_, a), (_, b)| (a.requested_at, a.id()).cmp(&(b.requested_at, b.id())));
-        rows.into_iter().take(filter.limit).map(|(id, item)| (id.clone(), item.clone())).collect()
+        take(rows.into_iter().map(|(id, item)| (json_bytes(item), (id.clone(), item.clone()))), Most::rows(filter.limit))
     }
 
     pub(super) fn item(&self, id: &SessionId, item: &str) -> Option<Item> {
@@ -232,6 +232,19 @@ impl Session {
     fn after(&self, after: Seq) -> impl Iterator<Item = &StoredRecord> {
         self.records.iter().skip(usize::try_from(after).unwrap_or(usize::MAX))
     }
+}
+
+fn take<T>(rows: impl Iterator<Item = (usize, T)>, most: Most) -> Slice<T> {
+    let Ok(slice) = Slice::take::<std::convert::Infallible>(rows.map(Ok), most);
+    slice
+}
+
+fn records<'r>(records: impl Iterator<Item = &'r StoredRecord>, most: Most) -> Slice<StoredRecord> {
+    take(records.map(|record| (record.json.len(), record.clone())), most)
+}
+
+fn json_bytes(row: &impl serde::Serialize) -> usize {
+    serde_json::to_string(row).map_or(0, |text| text.len())
 }
 
 fn is_approval(item: &Item) -> bool {

@@ -1,12 +1,14 @@
 //! The folder that holds the database, and the lock that lets one process at a time have it.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::OpenError;
+use crate::store::Trouble;
 
 const DATABASE: &str = "portico.db";
 const LOCK: &str = "portico.lock";
@@ -16,8 +18,35 @@ const HANDED_ON: Duration = Duration::from_secs(1);
 /// The folder is ours while this value lives. The kernel lets go of the lock with the process, however that ends.
 #[derive(Debug)]
 pub(super) struct Folder {
-    pub(super) database: PathBuf,
+    pub(super) database: Database,
     _lock: File,
+}
+
+/// The database file as it was at the start. Its path may come to lead elsewhere: the folder is removed, or another is put in its place.
+#[derive(Clone, Debug)]
+pub(super) struct Database {
+    pub(super) path: PathBuf,
+    /// Device and inode.
+    file: (u64, u64),
+}
+
+impl Database {
+    /// Where the path leads to it no more, what to tell the operator: what is written to a file without a name is gone with the process.
+    pub(super) fn gone(&self) -> Option<Trouble> {
+        let why = match fs::metadata(&self.path) {
+            Ok(found) if identity(&found) == self.file => return None,
+            Ok(_) => "is another file than at the start",
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => "is not there any more",
+            // whether it can be read is asked otherwise
+            Err(_) => return None,
+        };
+        let detail = format!("{} {why}; put the store's folder back, or stop the gateway and restore a backup", self.path.display());
+        Some(Trouble { code: "store_gone", detail })
+    }
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 impl Folder {
@@ -35,8 +64,9 @@ impl Folder {
             TryLockError::Error(source) => failed(source),
         })?;
         // SQLite gives its companion files the mode of the database: the secret in it is nobody else's, also in a folder that was there.
-        open(DATABASE).map_err(failed)?;
-        Ok(Self { database: dir.join(DATABASE), _lock: lock })
+        let file = open(DATABASE).and_then(|file| file.metadata()).map_err(failed)?;
+        let database = Database { path: dir.join(DATABASE), file: identity(&file) };
+        Ok(Self { database, _lock: lock })
     }
 }
 

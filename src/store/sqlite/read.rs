@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
 
 use crate::domain::pending::Item;
 use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
-use crate::store::{ApprovalFilter, IntakeRow, Loaded, Pending, Position, SessionFilter, Snapshot, StoreError, StoredRecord};
+use crate::store::{ApprovalFilter, IntakeRow, Loaded, Most, Pending, Position, SessionFilter, Slice, Snapshot, StoreError, StoredRecord};
 
 /// SQLite's integers are signed: times and counts beyond them (no real ones are) stand at the largest.
 pub(super) fn sql_int(value: u64) -> i64 {
@@ -21,33 +22,50 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(u64::try_from(row.get::<_, i64>(column)?).unwrap_or(0))
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
-    Ok(StoredRecord { seq: unsigned(row, 0)?, kind: row.get(1)?, json: row.get(2)? })
+/// One row more than is wanted, which tells whether there are more.
+fn one_more(rows: usize) -> i64 {
+    limit(rows.saturating_add(1))
 }
 
-pub(super) fn records(db: &Connection, session: &SessionId, after: Seq, rows: usize) -> Result<Vec<StoredRecord>, StoreError> {
+/// A record with the bytes of its text.
+fn stored(row: &Row<'_>) -> rusqlite::Result<(usize, StoredRecord)> {
+    let record = StoredRecord { seq: unsigned(row, 0)?, kind: row.get(1)?, json: row.get(2)? };
+    Ok((record.json.len(), record))
+}
+
+/// The JSON of a column, read, with its bytes.
+fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(usize, T), StoreError> {
+    let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
+    Ok((text.len(), serde_json::from_str(text)?))
+}
+
+pub(super) fn records(db: &Connection, session: &SessionId, after: Seq, most: Most) -> Result<Slice<StoredRecord>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT r.seq, r.kind, r.json FROM session AS s JOIN record AS r ON r.session = s.n
          WHERE s.id = ?1 AND s.deleted = 0 AND r.seq > ?2 ORDER BY r.seq LIMIT ?3",
     )?;
-    let records = query.query_map(params![session.as_str(), sql_int(after), limit(rows)], stored)?;
-    Ok(records.collect::<rusqlite::Result<_>>()?)
+    Ok(Slice::take(query.query_map(params![session.as_str(), sql_int(after), one_more(most.rows)], stored)?, most)?)
 }
 
 /// The index is named so that a change that makes it unusable is an error here, not a slow read of whole ledgers.
-pub(super) fn transcript(db: &mut Connection, session: &SessionId) -> Result<(Vec<StoredRecord>, Seq), StoreError> {
+pub(super) fn transcript(
+    db: &mut Connection,
+    session: &SessionId,
+    after: Seq,
+    most: Most,
+) -> Result<(Slice<StoredRecord>, Seq), StoreError> {
     let tx = db.transaction()?;
     let found = tx
         .prepare_cached("SELECT n, head FROM session WHERE id = ?1 AND deleted = 0")?
         .query_row([session.as_str()], |row| Ok((row.get::<_, i64>(0)?, unsigned(row, 1)?)))
         .optional()?;
-    let Some((n, head)) = found else { return Ok((Vec::new(), 0)) };
+    let Some((n, head)) = found else { return Ok((Slice::empty(), 0)) };
     let mut query = tx.prepare_cached(
         "SELECT seq, kind, json FROM record INDEXED BY record_of_transcript
-         WHERE session = ?1 AND kind IN ('message_queued', 'message_removed', 'turn_start', 'queue_drain', 'message')
-         ORDER BY seq",
+         WHERE session = ?1 AND kind IN ('message_queued', 'message_removed', 'turn_start', 'queue_drain', 'message') AND seq > ?2
+         ORDER BY seq LIMIT ?3",
     )?;
-    let records = query.query_map([n], stored)?.collect::<rusqlite::Result<_>>()?;
+    let records = Slice::take(query.query_map(params![n, sql_int(after), one_more(most.rows)], stored)?, most)?;
     Ok((records, head))
 }
 
@@ -74,14 +92,14 @@ pub(super) fn overview(db: &Connection, session: &SessionId) -> Result<Option<Ov
     Ok(json.map(|json| serde_json::from_str(&json)).transpose()?)
 }
 
-pub(super) fn sessions(db: &mut Connection, filter: &SessionFilter) -> Result<Vec<Overview>, StoreError> {
+pub(super) fn sessions(db: &mut Connection, filter: &SessionFilter) -> Result<Slice<Overview>, StoreError> {
     let tx = db.transaction()?;
     let (created_at, id) = match &filter.after {
         None => (i64::MAX, String::new()),
         Some(after) => {
             let mut query = tx.prepare_cached("SELECT created_at, id FROM session WHERE id = ?1 AND tenant = ?2")?;
             let row = query.query_row(params![after.as_str(), filter.tenant], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let Some(row) = row else { return Ok(Vec::new()) };
+            let Some(row) = row else { return Ok(Slice::empty()) };
             row
         }
     };
@@ -92,22 +110,18 @@ pub(super) fn sessions(db: &mut Connection, filter: &SessionFilter) -> Result<Ve
          WHERE tenant = ?1 AND {owned} AND deleted = 0 AND parent IS NULL AND (?3 IS NULL OR channel = ?3) AND (created_at, id) < (?4, ?5)
          ORDER BY created_at DESC, id DESC LIMIT ?6",
     ))?;
-    let mut rows = query.query(params![filter.tenant, filter.owner, filter.channel, created_at, id, limit(filter.limit)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found.push(serde_json::from_str(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?);
-    }
-    Ok(found)
+    let asked = params![filter.tenant, filter.owner, filter.channel, created_at, id, one_more(filter.limit)];
+    Slice::take(query.query_and_then(asked, |row| parsed(row, 0))?, Most::rows(filter.limit))
 }
 
-pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<Vec<(SessionId, Item)>, StoreError> {
+pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<Slice<(SessionId, Item)>, StoreError> {
     let tx = db.transaction()?;
     let (requested_at, id) = match &filter.after {
         None => (-1_i64, String::new()),
         Some(after) => {
             let mut query = tx.prepare_cached("SELECT requested_at, id FROM item WHERE id = ?1 AND tenant = ?2 AND kind = 'approval'")?;
             let row = query.query_row(params![after, filter.tenant], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-            let Some(row) = row else { return Ok(Vec::new()) };
+            let Some(row) = row else { return Ok(Slice::empty()) };
             row
         }
     };
@@ -127,13 +141,12 @@ pub(super) fn approvals(db: &mut Connection, filter: &ApprovalFilter) -> Result<
          ORDER BY i.requested_at, i.id LIMIT ?7",
     ))?;
     let of = filter.session.as_ref().map(SessionId::as_str);
-    let mut rows = query.query(params![filter.tenant, filter.owner, of, filter.status, requested_at, id, limit(filter.limit)])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let session = SessionId::from(row.get::<_, String>(0)?);
-        found.push((session, serde_json::from_str(row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?)?));
-    }
-    Ok(found)
+    let asked = params![filter.tenant, filter.owner, of, filter.status, requested_at, id, one_more(filter.limit)];
+    let found = query.query_and_then(asked, |row| {
+        let (bytes, item) = parsed(row, 1)?;
+        Ok::<_, StoreError>((bytes, (SessionId::from(row.get::<_, String>(0)?), item)))
+    })?;
+    Slice::take(found, Most::rows(filter.limit))
 }
 
 pub(super) fn item(db: &Connection, session: &SessionId, id: &str) -> Result<Option<Item>, StoreError> {

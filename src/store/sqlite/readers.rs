@@ -20,12 +20,14 @@ pub(super) struct Readers {
     database: PathBuf,
     failed: Counter,
     permits: Arc<Semaphore>,
+    /// The one who asks whether the disk can be read does not wait for those who read it: that would be no answer.
+    probe: Arc<Semaphore>,
     idle: Arc<Mutex<Vec<Connection>>>,
 }
 
 impl Readers {
     pub(super) fn new(database: PathBuf, failed: Counter) -> Self {
-        Self { database, failed, permits: Arc::new(Semaphore::new(READERS)), idle: Arc::default() }
+        Self { database, failed, permits: Arc::new(Semaphore::new(READERS)), probe: Arc::new(Semaphore::new(1)), idle: Arc::default() }
     }
 
     /// Runs `query` when a connection is free.
@@ -34,9 +36,26 @@ impl Readers {
         T: Send + 'static,
         Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     {
-        let readers = self.clone();
+        self.permitted(&self.permits, query)
+    }
+
+    /// Runs `query` however many others read, one at a time.
+    pub(super) fn probe<T, Q>(&self, query: Q) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.permitted(&self.probe, query)
+    }
+
+    fn permitted<T, Q>(&self, permits: &Arc<Semaphore>, query: Q) -> StoreFuture<T>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (readers, permits) = (self.clone(), Arc::clone(permits));
         Box::pin(async move {
-            let permit = Arc::clone(&readers.permits).acquire_owned().await.map_err(|_| super::closed())?;
+            let permit = permits.acquire_owned().await.map_err(|_| super::closed())?;
             let work = tokio::task::spawn_blocking(move || {
                 // Moved in: the connection is in use until the query ends, also when nobody waits for it any more.
                 let _permit = permit;
@@ -64,6 +83,7 @@ impl Readers {
     /// Queries under way end; later ones fail.
     pub(super) fn close(&self) {
         self.permits.close();
+        self.probe.close();
         self.idle().clear();
     }
 

@@ -1,7 +1,9 @@
 //! What only this engine has: the file, the lock, the group, the failed commit. The port's contract is in `store/tests`.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use rusqlite::{Connection, StatementStatus};
@@ -11,7 +13,7 @@ use super::writer::{Asked, Command, write_group};
 use super::{OpenError, SqliteStore, read, schema, write};
 use crate::meter::Meter;
 use crate::store::tests::samples::{append, id};
-use crate::store::{Appended, Pending, Position, Store};
+use crate::store::{Appended, Most, Pending, Position, Store};
 use crate::test_folder::TestFolder;
 
 fn open(folder: &TestFolder) -> SqliteStore {
@@ -188,6 +190,59 @@ async fn a_failed_commit_is_trouble_until_the_disk_takes_one() {
     store.append(append("s", 0, &["poison"])).await.unwrap_err();
     store.append(append("s", 0, &["session_created"])).await.unwrap();
     assert_eq!(store.trouble().await, None);
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_in_its_place_takes_nothing_until_it_is() {
+    let folder = TestFolder::absent();
+    let store = open(&folder);
+    store.append(append("s", 0, &["session_created"])).await.unwrap();
+    let (there, aside) = (folder.path().to_owned(), folder.path().with_extension("aside"));
+    let refused = async || {
+        assert_eq!(store.trouble().await.unwrap().code, "store_gone");
+        store.append(append("s", 1, &["a"])).await.unwrap_err();
+        assert_eq!(store.trouble().await.unwrap().code, "store_gone", "also once a commit has failed");
+    };
+    fs::rename(&there, &aside).unwrap();
+    refused().await;
+    fs::create_dir(&there).unwrap();
+    refused().await;
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 0, "no second database is made");
+    fs::copy(aside.join("portico.db"), there.join("portico.db")).unwrap();
+    refused().await;
+    fs::remove_dir_all(&there).unwrap();
+    fs::rename(&aside, &there).unwrap();
+    assert_eq!(store.trouble().await, None);
+    assert_eq!(store.append(append("s", 1, &["a"])).await.unwrap(), Appended::Committed(Position(2)));
+    drop(store);
+    assert_eq!(open(&folder).read(&id("s"), 0, Most::rows(9)).await.unwrap().rows.len(), 2);
+}
+
+#[tokio::test]
+async fn readers_that_are_busy_are_no_trouble() {
+    let folder = TestFolder::absent();
+    let store = open(&folder);
+    let (started, mut running) = tokio::sync::mpsc::channel(64);
+    let mut held = Vec::new();
+    for _ in 0..64 {
+        let (let_go, wait) = std::sync::mpsc::channel::<()>();
+        let started = started.clone();
+        held.push((
+            let_go,
+            tokio::spawn(store.readers.run(move |_| {
+                let _ = started.try_send(());
+                let _ = wait.recv();
+                Ok(())
+            })),
+        ));
+    }
+    running.recv().await.unwrap();
+    let asked = tokio::time::timeout(Duration::from_secs(20), store.trouble()).await;
+    assert_eq!(asked.ok(), Some(None), "it did not wait for them");
+    for (let_go, reading) in held {
+        drop(let_go);
+        reading.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]

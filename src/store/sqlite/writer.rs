@@ -15,7 +15,7 @@ use super::write::{self, Prepared};
 use super::{OpenError, closed, schema};
 use crate::domain::SessionId;
 use crate::store::metrics::StoreMetrics;
-use crate::store::{Appended, Snapshot, StoreError, StoreFuture};
+use crate::store::{Appended, Snapshot, StoreError, StoreFuture, Trouble};
 
 /// Requests in the queue. A session has at most one append in flight, so this is more sessions than one process runs; beyond it a request
 /// is refused at once rather than left to wait, for a future that was dropped while it waits would not have been asked.
@@ -112,19 +112,31 @@ struct Scribe {
 
 /// Why a group was not written.
 struct Failed {
-    code: Option<rusqlite::ErrorCode>,
+    trouble: Trouble,
     error: String,
+}
+
+impl Failed {
+    fn new(code: Option<rusqlite::ErrorCode>, error: String) -> Self {
+        Self { trouble: health::trouble(code, &error), error }
+    }
 }
 
 impl From<rusqlite::Error> for Failed {
     fn from(error: rusqlite::Error) -> Self {
-        Self { code: error.sqlite_error_code(), error: error.to_string() }
+        Self::new(error.sqlite_error_code(), error.to_string())
     }
 }
 
 impl From<OpenError> for Failed {
     fn from(error: OpenError) -> Self {
-        if let OpenError::Database(error) = error { error.into() } else { Self { code: None, error: error.to_string() } }
+        if let OpenError::Database(error) = error { error.into() } else { Self::new(None, error.to_string()) }
+    }
+}
+
+impl From<Trouble> for Failed {
+    fn from(trouble: Trouble) -> Self {
+        Self { error: trouble.detail.clone(), trouble }
     }
 }
 
@@ -162,16 +174,14 @@ impl Scribe {
 
     fn commit(&mut self, mut group: Vec<Command>) {
         self.health.begins();
-        let result = self.connection().and_then(|db| Ok(write_group(db, &mut group)?));
-        let failure = result.as_ref().err().map(|failed| health::trouble(failed.code, &failed.error));
+        let result = self.write(&mut group);
+        let failure = result.as_ref().err().map(|failed| failed.trouble.clone());
         let took = self.health.ended(failure);
         self.metrics.commit.record(took);
         self.metrics.group.record(group.len() as f64);
         if let Err(Failed { error, .. }) = &result {
             tracing::error!(error, requests = group.len(), "a commit failed");
             self.metrics.failed_commits.increment(1);
-            // What SQLite and the kernel still hold of the failed commit is not to be trusted: the next group starts from the disk.
-            self.db = None;
         }
         let result = result.map_err(|failed| StoreError(failed.error));
         for command in group {
@@ -182,10 +192,23 @@ impl Scribe {
         }
     }
 
+    fn write(&mut self, group: &mut [Command]) -> Result<(), Failed> {
+        let written = write_group(self.connection()?, group);
+        if written.is_err() {
+            // What SQLite and the kernel still hold of the failed commit is not to be trusted: the next group starts from the disk.
+            self.db = None;
+        }
+        Ok(written?)
+    }
+
+    /// To the database of the start: one that was put in its place is not written to, and none is made.
     fn connection(&mut self) -> Result<&mut Connection, Failed> {
+        if let Some(gone) = self.folder.database.gone() {
+            return Err(gone.into());
+        }
         let db = match self.db.take() {
             Some(db) => db,
-            None => schema::connect(&self.folder.database)?,
+            None => schema::connect(&self.folder.database.path)?,
         };
         Ok(self.db.insert(db))
     }

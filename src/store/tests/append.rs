@@ -1,13 +1,15 @@
 //! One append: all or nothing, its order, its fences, what it stores.
 
-use super::samples::{NOW, TENANT, append, approval, id, intake};
+use super::samples::{NOW, TENANT, all_sessions, append, approval, id, intake};
 use super::{Engine, on_each_engine};
 use crate::domain::Timestamp;
-use crate::store::{Appended, INTAKE_KEPT, Loaded, Position, Snapshot};
+use crate::store::{Appended, INTAKE_KEPT, Loaded, Most, Position, SessionFilter, Slice, Snapshot};
 
 on_each_engine!(
     everything_of_an_append_reads_back_also_after_a_crash,
     records_are_read_in_pages,
+    a_read_ends_at_its_bytes_and_has_a_row,
+    lists_end_at_their_bytes_and_have_a_row,
     the_transcript_is_its_kinds_and_the_head,
     a_stale_writer_is_fenced,
     a_session_is_created_once,
@@ -36,14 +38,14 @@ async fn everything_of_an_append_reads_back_also_after_a_crash<E: Engine>(engine
 
     let engine = engine.restart();
     let store = engine.store();
-    assert_eq!(store.read(&id("s"), 0, 10).await.unwrap(), first.records);
+    assert_eq!(store.read(&id("s"), 0, Most::rows(10)).await.unwrap().rows, first.records);
     assert_eq!(store.overview(&id("s")).await.unwrap(), Some(first.overview));
     assert_eq!(store.intake(TENANT, "ann /v1/sessions", "k").await.unwrap(), Some(intake("k", "s")));
     assert_eq!(store.blob(&id("s"), &"d1".into()).await.unwrap(), Some(vec![0, 255, 7]));
     assert_eq!(store.item(&id("s"), "apr_1").await.unwrap(), Some(approval("apr_1", NOW)));
     assert_eq!(store.load(&id("s")).await.unwrap(), Some(Loaded { position: Position(2), snapshot: Some(snapshot) }));
 
-    assert_eq!(store.read(&id("none"), 0, 10).await.unwrap(), vec![]);
+    assert_eq!(store.read(&id("none"), 0, Most::rows(10)).await.unwrap().rows, vec![]);
     assert_eq!(store.overview(&id("none")).await.unwrap(), None);
     assert_eq!(store.load(&id("none")).await.unwrap(), None);
     assert_eq!(store.intake("other", "ann /v1/sessions", "k").await.unwrap(), None);
@@ -56,11 +58,51 @@ async fn records_are_read_in_pages<E: Engine>(engine: E) {
     let all = append("s", 0, &["session_created", "a", "b", "c", "d"]);
     store.append(append("t", 0, &["session_created"])).await.unwrap();
     store.append(all.clone()).await.unwrap();
-    assert_eq!(store.read(&id("s"), 0, 2).await.unwrap(), all.records[..2]);
-    assert_eq!(store.read(&id("s"), 2, 2).await.unwrap(), all.records[2..4]);
-    assert_eq!(store.read(&id("s"), 4, 2).await.unwrap(), all.records[4..]);
-    assert_eq!(store.read(&id("s"), 5, 2).await.unwrap(), vec![]);
-    assert_eq!(store.read(&id("s"), 0, 0).await.unwrap(), vec![]);
+    for (after, most, rows, more) in [
+        (0, 2, &all.records[..2], true),
+        (2, 2, &all.records[2..4], true),
+        (3, 2, &all.records[3..], false),
+        (4, 2, &all.records[4..], false),
+        (5, 2, &[], false),
+        (0, 0, &[], true),
+        (0, usize::MAX, &all.records[..], false),
+    ] {
+        let read = store.read(&id("s"), after, Most::rows(most)).await.unwrap();
+        assert_eq!((&*read.rows, read.more), (rows, more), "{most} after {after}");
+    }
+}
+
+async fn a_read_ends_at_its_bytes_and_has_a_row<E: Engine>(engine: E) {
+    let store = engine.store();
+    let all = append("s", 0, &["session_created", "a", "b", "c"]);
+    store.append(all.clone()).await.unwrap();
+    let bytes = |count: usize| all.records[..count].iter().map(|r| r.json.len()).sum::<usize>();
+    for (most, rows, more) in [(bytes(2), 2, true), (bytes(2) - 1, 1, true), (0, 1, true), (bytes(4), 4, false), (bytes(4) - 1, 3, true)] {
+        let read = store.read(&id("s"), 0, Most { rows: 9, bytes: most }).await.unwrap();
+        assert_eq!((&*read.rows, read.more), (&all.records[..rows], more), "{most} bytes");
+    }
+    let (read, _) = store.transcript(&id("s"), 0, Most { rows: 9, bytes: 0 }).await.unwrap();
+    assert_eq!(read, Slice::empty(), "none of these kinds");
+}
+
+async fn lists_end_at_their_bytes_and_have_a_row<E: Engine>(engine: E) {
+    let store = engine.store();
+    for (name, title) in [("a", 1), ("b", Most::BYTES), ("c", 1), ("d", 1)] {
+        let mut append = append(name, 0, &["session_created"]);
+        append.overview.title = Some("t".repeat(title));
+        store.append(append).await.unwrap();
+    }
+    let mut pages = Vec::new();
+    let mut after = None;
+    loop {
+        let page = store.sessions(SessionFilter { after, limit: 3, ..all_sessions() }).await.unwrap();
+        pages.push(page.rows.iter().map(|row| row.id.to_string()).collect::<Vec<_>>());
+        after = page.rows.last().map(|row| row.id.clone());
+        if !page.more {
+            break;
+        }
+    }
+    assert_eq!(pages, [vec!["d", "c"], vec!["b"], vec!["a"]]);
 }
 
 async fn the_transcript_is_its_kinds_and_the_head<E: Engine>(engine: E) {
@@ -68,10 +110,12 @@ async fn the_transcript_is_its_kinds_and_the_head<E: Engine>(engine: E) {
     let kinds = ["session_created", "message_queued", "turn_start", "request", "message", "queue_drain", "message_removed", "done"];
     let all = append("s", 0, &kinds);
     store.append(all.clone()).await.unwrap();
-    let (records, head) = store.transcript(&id("s")).await.unwrap();
+    let (records, head) = store.transcript(&id("s"), 0, Most::rows(10)).await.unwrap();
     let expected: Vec<_> = [2, 3, 5, 6, 7].map(|seq: usize| all.records[seq - 1].clone()).into();
-    assert_eq!((records, head), (expected, 8));
-    assert_eq!(store.transcript(&id("none")).await.unwrap(), (vec![], 0));
+    assert_eq!((records.rows, records.more, head), (expected, false, 8));
+    let (page, head) = store.transcript(&id("s"), 3, Most::rows(2)).await.unwrap();
+    assert_eq!((page.rows, page.more, head), ([5, 6].map(|seq: usize| all.records[seq - 1].clone()).into(), true, 8));
+    assert_eq!(store.transcript(&id("none"), 0, Most::rows(10)).await.unwrap(), (Slice::empty(), 0));
 }
 
 async fn a_stale_writer_is_fenced<E: Engine>(engine: E) {
@@ -87,7 +131,7 @@ async fn a_stale_writer_is_fenced<E: Engine>(engine: E) {
         assert_eq!(store.append(stale).await.unwrap(), Appended::Conflict);
     }
     assert_eq!(store.append(append("none", 1, &["b"])).await.unwrap(), Appended::Conflict);
-    assert_eq!(store.read(&id("s"), 0, 10).await.unwrap(), first.records);
+    assert_eq!(store.read(&id("s"), 0, Most::rows(10)).await.unwrap().rows, first.records);
     assert_eq!(store.overview(&id("s")).await.unwrap(), Some(first.overview));
     assert_eq!(store.intake(TENANT, "ann /v1/sessions", "k").await.unwrap(), None);
     assert_eq!(store.blob(&id("s"), &"d".into()).await.unwrap(), None);
@@ -157,7 +201,7 @@ async fn appends_commit_in_the_order_of_the_calls<E: Engine>(engine: E) {
     for (at, answer) in answers {
         assert_eq!(answer.await.unwrap(), Appended::Committed(Position(at + 1)));
     }
-    assert_eq!(store.read(&id("t"), 0, 1000).await.unwrap().len(), 200);
+    assert_eq!(store.read(&id("t"), 0, Most::rows(1000)).await.unwrap().rows.len(), 200);
 }
 
 async fn a_blob_is_written_once<E: Engine>(engine: E) {
@@ -234,7 +278,7 @@ async fn nothing_works_after_close<E: Engine>(engine: E) {
     let store = engine.store();
     store.close().await.unwrap();
     store.append(append("s", 0, &["session_created"])).await.unwrap_err();
-    store.read(&id("s"), 0, 1).await.unwrap_err();
+    store.read(&id("s"), 0, Most::rows(1)).await.unwrap_err();
     store.close().await.unwrap_err();
 }
 

@@ -2,7 +2,7 @@
 
 use super::samples::{NOW, TENANT, all_approvals, all_sessions, append, approval, child, id, intake};
 use super::{Engine, on_each_engine};
-use crate::store::{Appended, Position, Snapshot, Store};
+use crate::store::{Appended, Most, Position, Slice, Snapshot, Store};
 
 on_each_engine!(
     a_marked_session_does_not_exist_also_after_a_crash,
@@ -28,17 +28,17 @@ async fn with_a_family(store: &dyn Store) {
 
 async fn nothing_is_seen(store: &dyn Store) {
     for session in ["s", "s_child", "s_grandchild"].map(id) {
-        assert_eq!(store.read(&session, 0, 9).await.unwrap(), vec![]);
-        assert_eq!(store.transcript(&session).await.unwrap(), (vec![], 0));
+        assert_eq!(store.read(&session, 0, Most::rows(9)).await.unwrap().rows, vec![]);
+        assert_eq!(store.transcript(&session, 0, Most::rows(9)).await.unwrap(), (Slice::empty(), 0));
         assert_eq!(store.load(&session).await.unwrap(), None);
         assert_eq!(store.overview(&session).await.unwrap(), None);
         assert!(!store.mark_deleted(&session).await.unwrap());
     }
     assert_eq!(store.blob(&id("s"), &"d".into()).await.unwrap(), None);
     assert_eq!(store.item(&id("s"), "apr_1").await.unwrap(), None);
-    assert_eq!(store.approvals(all_approvals()).await.unwrap(), vec![]);
+    assert_eq!(store.approvals(all_approvals()).await.unwrap().rows, vec![]);
     assert_eq!(store.due(NOW, 9).await.unwrap(), (vec![], None));
-    let listed: Vec<_> = store.sessions(all_sessions()).await.unwrap().into_iter().map(|row| row.id).collect();
+    let listed: Vec<_> = store.sessions(all_sessions()).await.unwrap().rows.into_iter().map(|row| row.id).collect();
     assert_eq!(listed, [id("kept")]);
 }
 
@@ -75,11 +75,11 @@ async fn erasing_takes_the_session_and_its_children_and_keeps_hashes<E: Engine>(
     assert_eq!(store.append(again).await.unwrap(), Appended::IntakeTaken(hash));
     assert_eq!(store.append(append("s_child", 1, &["a"])).await.unwrap(), Appended::Conflict);
     assert_eq!(store.intake(TENANT, "ann /v1/sessions", "k2").await.unwrap(), Some(intake("k2", "kept")));
-    assert_eq!(store.read(&id("kept"), 0, 9).await.unwrap().len(), 2);
+    assert_eq!(store.read(&id("kept"), 0, Most::rows(9)).await.unwrap().rows.len(), 2);
 
     // What has its name later finds nothing of it.
     assert_eq!(store.append(append("s", 0, &["session_created"])).await.unwrap(), Appended::Committed(Position(1)));
-    assert_eq!(store.read(&id("s"), 0, 9).await.unwrap().len(), 1);
+    assert_eq!(store.read(&id("s"), 0, Most::rows(9)).await.unwrap().rows.len(), 1);
     assert_eq!(store.blob(&id("s"), &"d".into()).await.unwrap(), None);
     assert_eq!(store.item(&id("s"), "apr_1").await.unwrap(), None);
     assert_eq!(store.load(&id("s")).await.unwrap().unwrap().snapshot, None);

@@ -17,11 +17,11 @@ on_each_engine!(
 );
 
 async fn listed(store: &dyn Store, filter: SessionFilter) -> Vec<String> {
-    store.sessions(filter).await.unwrap().iter().map(|row| row.id.to_string()).collect()
+    store.sessions(filter).await.unwrap().rows.iter().map(|row| row.id.to_string()).collect()
 }
 
 async fn approvals(store: &dyn Store, filter: ApprovalFilter) -> Vec<String> {
-    store.approvals(filter).await.unwrap().iter().map(|(session, item)| format!("{session}/{}", item.id())).collect()
+    store.approvals(filter).await.unwrap().rows.iter().map(|(session, item)| format!("{session}/{}", item.id())).collect()
 }
 
 async fn sessions_are_newest_first_in_pages<E: Engine>(engine: E) {
@@ -73,7 +73,7 @@ async fn a_row_shows_the_newest_append<E: Engine>(engine: E) {
     renamed.overview.title = None;
     renamed.overview.pending = Vec::new();
     store.append(renamed.clone()).await.unwrap();
-    assert_eq!(store.sessions(all_sessions()).await.unwrap(), [renamed.overview]);
+    assert_eq!(store.sessions(all_sessions()).await.unwrap().rows, [renamed.overview]);
 }
 
 /// Four approvals and a question in two sessions, and one of another tenant.

@@ -8,7 +8,7 @@ use super::samples::{NOW, TENANT, all_approvals, all_sessions, append, approval,
 use super::{Engine, Memory, Sqlite};
 use crate::domain::pending::Decision;
 use crate::domain::{DigestId, Timestamp};
-use crate::store::{Append, Position, SessionFilter, Snapshot, Store, StoredRecord};
+use crate::store::{Append, Most, Position, SessionFilter, Slice, Snapshot, Store, StoredRecord};
 
 const SESSIONS: [&str; 4] = ["s0", "s1", "s2", "s3"];
 const KINDS: [&str; 3] = ["message", "done", "turn_start"];
@@ -116,8 +116,8 @@ async fn contents(store: &dyn Store, blobs: &[DigestId]) -> Vec<String> {
             assert!(exists || found.is_none(), "{blob} outlived {session}");
             all.push(format!("{found:?}"));
         }
-        all.push(format!("{:?}", store.read(&session, 0, 1000).await.unwrap()));
-        all.push(format!("{:?}", store.transcript(&session).await.unwrap()));
+        all.push(format!("{:?}", store.read(&session, 0, Most::rows(1000)).await.unwrap()));
+        all.push(format!("{:?}", store.transcript(&session, 0, Most::rows(1000)).await.unwrap()));
         all.push(format!("{:?}", store.load(&session).await.unwrap()));
         all.push(format!("{:?}", store.overview(&session).await.unwrap()));
         all.push(format!("{:?}", store.sessions(SessionFilter { after: Some(session), ..all_sessions() }).await.unwrap()));
@@ -168,8 +168,9 @@ async fn write_and_read_back<E: Engine>(appends: Vec<(usize, Vec<String>)>) {
 
 async fn expect(store: &dyn Store, ledgers: &[Vec<StoredRecord>]) {
     for (session, ledger) in SESSIONS.map(id).iter().zip(ledgers) {
-        assert_eq!(store.read(session, 0, usize::MAX).await.unwrap(), *ledger);
-        assert_eq!(store.transcript(session).await.unwrap(), (ledger.clone(), ledger.len() as u64));
+        assert_eq!(store.read(session, 0, Most::rows(usize::MAX)).await.unwrap().rows, *ledger);
+        let whole = Slice { rows: ledger.clone(), more: false };
+        assert_eq!(store.transcript(session, 0, Most::rows(usize::MAX)).await.unwrap(), (whole, ledger.len() as u64));
         let position = store.load(session).await.unwrap().map(|loaded| loaded.position);
         assert_eq!(position, (!ledger.is_empty()).then_some(Position(ledger.len() as u64)));
     }

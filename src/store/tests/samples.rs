@@ -10,7 +10,7 @@ pub(in crate::store) const TENANT: &str = "acme";
 pub(in crate::store) const NOW: Timestamp = Timestamp(1_700_000_000_000);
 
 /// An append of records of these kinds by `session` that stands at `expected`. Sessions of this module are all created at the same time.
-pub(in crate::store) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {
+pub(crate) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {
     let record = |(kind, seq): (&&str, u64)| StoredRecord {
         seq,
         kind: (*kind).into(),

@@ -12,7 +12,7 @@ use reqwest::{Client, Method, Request, Response, StatusCode};
 use url::Url;
 
 use super::resolver::GuardedResolver;
-use super::{Door, Lookup, NetGuard, Refused};
+use super::{Door, Lookup, NetGuard, Refused, shortened};
 
 /// How long a connection may take to open, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -46,6 +46,7 @@ pub struct GuardedClient {
     guard: NetGuard,
     web: Client,
     opened: Client,
+    own: Client,
 }
 
 impl GuardedClient {
@@ -65,9 +66,9 @@ impl GuardedClient {
                 .user_agent(concat!("Portico/", env!("CARGO_PKG_VERSION")))
                 .build()
         };
-        // two pools, so that a connection which one port's rule admitted is not reused under the other's
-        let (web, opened) = (behind(Door::Web)?, behind(Door::Opened)?);
-        Ok(Self { guard, web, opened })
+        // a pool each, so that a connection which one port's rule admitted is not reused under the other's
+        let (web, opened, own) = (behind(Door::Web)?, behind(Door::Opened)?, behind(Door::Own)?);
+        Ok(Self { guard, web, opened, own })
     }
 
     /// Sends one request; a redirect is an answer like any other. Has no limit of time but the connection's. Dropped, it gives up at once.
@@ -78,6 +79,7 @@ impl GuardedClient {
         let client = match self.guard.judge(request.url())? {
             Door::Web => &self.web,
             Door::Opened => &self.opened,
+            Door::Own => &self.own,
         };
         client.execute(request).await.map_err(|error| failure(&error))
     }
@@ -105,7 +107,7 @@ impl GuardedClient {
 /// The error with who led there, where that was not the caller.
 fn redirected(error: FetchError, via: Option<&Url>) -> FetchError {
     match (error, via) {
-        (FetchError::Refused(refused), Some(via)) => FetchError::RefusedRedirect { via: via.to_string(), refused },
+        (FetchError::Refused(refused), Some(via)) => FetchError::RefusedRedirect { via: shortened(via.as_str()), refused },
         (error, _) => error,
     }
 }
@@ -117,28 +119,32 @@ fn redirects(status: StatusCode) -> bool {
 /// Where a `Location` leads.
 pub(super) fn target(via: &Url, location: &[u8]) -> Result<Url, FetchError> {
     let location = String::from_utf8_lossy(location);
-    let to = via.join(&location).map_err(|_| FetchError::Location { via: via.to_string(), location: location.into_owned() })?;
+    let to = via.join(&location).map_err(|_| FetchError::Location { via: shortened(via.as_str()), location: shortened(&location) })?;
     if via.scheme() == "https" && to.scheme() == "http" {
-        return Err(FetchError::Downgrade { via: via.to_string(), to: to.to_string() });
+        return Err(FetchError::Downgrade { via: shortened(via.as_str()), to: shortened(to.as_str()) });
     }
     Ok(to)
 }
 
 /// What a failure means. The guard's own words come back through the client's resolver as a cause.
 fn failure(error: &reqwest::Error) -> FetchError {
-    let mut cause: &(dyn Error + 'static) = error;
-    while let Some(next) = cause.source() {
-        cause = next;
-        if let Some(refused) = cause.downcast_ref::<Refused>() {
-            return FetchError::Refused(refused.clone());
-        }
+    if let Some(refused) = causes(error).find_map(|cause| cause.downcast_ref::<Refused>()) {
+        return FetchError::Refused(refused.clone());
     }
-    // the innermost says what happened; the outer ones repeat the URL
     let what = match error.is_timeout() {
         true if error.is_connect() => "the host did not answer",
         true => "the answer took too long",
         false if error.is_connect() => "no connection to the host",
         false => "the connection broke",
     };
-    FetchError::Transport(format!("{what}: {cause}"))
+    FetchError::Transport(format!("{what}: {}", shortened(&innermost(error).to_string())))
+}
+
+/// The cause that says what happened; the outer ones repeat the URL.
+pub fn innermost(error: &reqwest::Error) -> &(dyn Error + 'static) {
+    causes(error).last().unwrap_or(error)
+}
+
+fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error as &(dyn Error + 'static)), |cause: &&(dyn Error + 'static)| (*cause).source())
 }

@@ -131,4 +131,48 @@ proptest! {
         let places = lower.windows(2).skip(offset).filter(|w| w == &['a', 'b']).count();
         prop_assert_eq!(found.lines().filter(|l| l.starts_with("- offset")).count(), places);
     }
+
+    /// Whatever room its step leaves it: who goes on from where each page says reads the whole text.
+    #[test]
+    fn shortened_pages_make_up_the_text(text in "[a\n\\]é🙂]{0,900}", limit in 1usize..700, rooms in prop::collection::vec(160usize..500, 1..20)) {
+        let id = id(&artifact(&text));
+        let (mut all, mut offset) = (String::new(), 0);
+        for room in rooms.iter().cycle() {
+            let page = shown_in(page(&text, &id, offset, limit), *room);
+            prop_assert!(page.chars().count() <= *room, "{}", page);
+            let (head, body) = page.split_once('\n').unwrap();
+            all.push_str(body);
+            let end = offset + body.chars().count();
+            prop_assert!(head.contains(&format!("characters {offset} to {end} of {}", text.chars().count())), "{}", head);
+            match head.rsplit_once("next: offset ") {
+                Some((_, next)) => offset = next.trim_end_matches(']').parse().unwrap(),
+                None => break,
+            }
+        }
+        prop_assert_eq!(all, text);
+    }
+
+    #[test]
+    fn shortened_searches_find_every_place(text in "[abxé\n]{0,400}", rooms in prop::collection::vec(200usize..700, 1..20)) {
+        let id = id(&artifact(&text));
+        let (mut found, mut offset) = (Vec::new(), 0);
+        for room in rooms.iter().cycle() {
+            let places = shown_in(search(&text, &id, "ab", offset), *room);
+            prop_assert!(places.chars().count() <= *room, "{}", places);
+            let (head, lines) = places.split_once('\n').unwrap();
+            found.extend(lines.lines().filter_map(|l| l.strip_prefix("- offset ")?.split(':').next()?.parse::<usize>().ok()));
+            match head.rsplit_once("search on from offset ") {
+                Some((_, next)) => offset = next.trim_end_matches(']').parse().unwrap(),
+                None => break,
+            }
+        }
+        let chars: Vec<char> = text.chars().collect();
+        let there: Vec<usize> = (0..chars.len()).filter(|i| chars[*i..].starts_with(&['a', 'b'])).collect();
+        prop_assert_eq!(found, there);
+    }
+}
+
+/// A result as the model sees it where its step has so much room.
+fn shown_in(content: String, room: usize) -> String {
+    if content.chars().count() <= room { content } else { ReadArtifact.within(&content, room).unwrap() }
 }

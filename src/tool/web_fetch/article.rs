@@ -1,20 +1,23 @@
 //! A page's tree to Markdown: its article where it has one, all of it where not.
 
-use std::rc::Rc;
-
-use dom_query::Document;
+use dom_query::{Document, NodeData};
 use dom_smoothie::{Article, Config, Readability};
-use htmd::options::{BulletListMarker, HrStyle, Options};
-use htmd::{HtmlToMarkdown, Node};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::html::{self, MAX_DEPTH, Parsed, Unreadable};
+use super::MAX_CHARS;
+use super::charset::plain;
+use super::html::{self, Parsed, Unreadable};
+use super::markdown::{Markdown, markdown};
 
-/// Elements up to which an article is looked for: finding one costs nodes times depth, several times over.
+/// Elements up to which an article is looked for.
 const ARTICLE_ELEMENTS: usize = 50_000;
-/// Levels that an article has around it beyond those of its page.
-const WRAPPING: usize = 16;
+/// What looking for one may cost: the depths of all nodes together, and the bytes of text times the depth at which they stand. It cannot be
+/// stopped, asks each node about those around it, and reads their texts, several times over.
+const ARTICLE_DEPTHS: usize = 2_000_000;
+const ARTICLE_TEXT: usize = 32 * 1024 * 1024;
+/// The most bytes of Markdown: no more than this many characters are shown.
+const MAX_MARKDOWN: usize = 4 * MAX_CHARS;
 /// The most characters of a title, an author, a date.
 const MAX_FACT: usize = 300;
 
@@ -27,7 +30,7 @@ pub(super) struct Page {
     pub(super) published: Option<String>,
     /// May be empty.
     pub(super) markdown: String,
-    /// The page has more elements than are read.
+    /// There is more on the page than was read.
     pub(super) cut: bool,
 }
 
@@ -37,21 +40,26 @@ pub(super) struct Page {
 /// When the page is hostile, or `stop` fired.
 pub(super) fn read(html: &str, address: &Url, stop: &CancellationToken) -> Result<Page, Unreadable> {
     let Parsed { document, cut } = html::parse(html, address, stop)?;
-    let page = match article(&document) {
-        Some(article) => Page {
-            title: fact(Some(&article.title)),
-            byline: fact(article.byline.as_deref()),
-            published: fact(article.published_time.as_deref()),
-            markdown: markdown(&article.content)?,
-            cut,
-        },
-        None => Page { title: fact(title(&document).as_deref()), markdown: whole(&document)?, cut, ..Page::default() },
+    let Some(article) = article(&document) else {
+        let whole = whole(&document, stop)?;
+        return Ok(Page { title: fact(title(&document).as_deref()), markdown: whole.text, cut: cut || whole.cut, ..Page::default() });
     };
-    if stop.is_cancelled() { Err(Unreadable::Stopped) } else { Ok(page) }
+    let content = html::parse_again(&article.content, stop)?;
+    let whole = whole(&content.document, stop)?;
+    Ok(Page {
+        title: fact(Some(&article.title)),
+        byline: fact(article.byline.as_deref()),
+        published: fact(article.published_time.as_deref()),
+        markdown: whole.text,
+        cut: cut || content.cut || whole.cut,
+    })
 }
 
 /// The article, where the page looks as if it had one. A front page with nothing but links has none, and is wanted for its links.
 fn article(document: &Document) -> Option<Article> {
+    if !is_cheap(document) {
+        return None;
+    }
     let config = Config {
         keep_classes: true, // a code block's language is one
         disable_json_ld: true,
@@ -70,40 +78,29 @@ fn title(document: &Document) -> Option<String> {
     document.head()?.descendants_it().find(|node| node.node_name().as_deref() == Some("title")).map(|node| node.text().to_string())
 }
 
-fn whole(document: &Document) -> Result<String, Unreadable> {
-    document.body().map_or_else(|| Ok(String::new()), |body| markdown(&body.html()))
-}
-
-fn markdown(html: &str) -> Result<String, Unreadable> {
-    let options = Options {
-        bullet_list_marker: BulletListMarker::Dash,
-        hr_style: HrStyle::Dashes,
-        ul_bullet_spacing: 1,
-        ol_number_spacing: 1,
-        ..Options::default()
-    };
-    let converter = HtmlToMarkdown::builder().options(options).scripting_enabled(false).build();
-    // it reads from memory, and cannot fail
-    let Ok(tree) = converter.html_to_tree(html) else { return Ok(String::new()) };
-    shallow(&tree)?;
-    Ok(converter.tree_to_markdown(&tree).trim().to_owned())
-}
-
-/// The same text need not parse to the same tree again, and what follows walks it by recursion.
-fn shallow(tree: &Rc<Node>) -> Result<(), Unreadable> {
-    let mut open = vec![(tree.clone(), 0)];
+/// Whether looking for an article in it ends soon.
+fn is_cheap(document: &Document) -> bool {
+    let (mut depths, mut text) = (0, 0);
+    let mut open = vec![(document.root(), 0)];
     while let Some((node, depth)) = open.pop() {
-        if depth > MAX_DEPTH + WRAPPING {
-            return Err(Unreadable::TooDeep);
+        let bytes = node.query(|node| if let NodeData::Text { contents } = &node.data { contents.len() } else { 0 });
+        depths += depth;
+        text += bytes.unwrap_or_default() * depth;
+        if depths > ARTICLE_DEPTHS || text > ARTICLE_TEXT {
+            return false;
         }
-        open.extend(node.children.borrow().iter().map(|child| (child.clone(), depth + 1)));
+        open.extend(node.children_it(false).map(|child| (child, depth + 1)));
     }
-    Ok(())
+    true
+}
+
+fn whole(document: &Document, stop: &CancellationToken) -> Result<Markdown, Unreadable> {
+    document.body().map_or_else(|| Ok(Markdown::default()), |body| markdown(body, MAX_MARKDOWN, stop))
 }
 
 /// One line, not too long: what a page says of itself stands above the text, and must not look like more.
 fn fact(text: Option<&str>) -> Option<String> {
-    let line = text?.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().filter(|c| !c.is_control()).take(MAX_FACT).collect();
+    let line = plain(text?).split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = line.chars().take(MAX_FACT).collect();
     if line.is_empty() { None } else { Some(line) }
 }

@@ -16,6 +16,16 @@ pub(super) fn decode<'b>(body: &'b [u8], declared: Option<&str>, kind: Kind) -> 
     text
 }
 
+/// Whether that label says that each character has two bytes.
+pub(super) fn is_utf16(label: &str) -> bool {
+    Encoding::for_label(label.as_bytes()).is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE)
+}
+
+/// Text with the line ends of this side, and without what a terminal obeys.
+pub(super) fn plain(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n").chars().filter(|c| !c.is_control() || matches!(c, '\t' | '\n')).collect()
+}
+
 fn encoding(body: &[u8], declared: Option<&str>, kind: Kind) -> &'static Encoding {
     let by_server = declared.and_then(|label| Encoding::for_label(label.as_bytes()));
     let by_page = || match kind {
@@ -91,6 +101,11 @@ mod tests {
     fn a_byte_order_mark_wins() {
         assert_eq!(html(b"\xef\xbb\xbf\xc3\xa9", Some("windows-1252")), "é");
         assert_eq!(html(b"\xff\xfeh\0i\0", Some("utf-8")), "hi");
+    }
+
+    #[test]
+    fn controls() {
+        assert_eq!(plain("a\r\nb\rc\td\n\0\x1b[31mred\x07\x7f\u{9b}1m"), "a\nb\nc\td\n[31mred1m");
     }
 
     #[test]

@@ -3,40 +3,39 @@
 //! The parser's own cost grows with the square of the nesting, and what comes after it walks trees by recursion, so a page is parsed piece
 //! by piece and given up as soon as it is too deep.
 
-use dom_query::{Document, NodeData, NodeRef};
-use html5ever::tendril::{StrTendril, TendrilSink};
-use html5ever::{ParseOpts, parse_document};
+use dom_query::Document;
+use html5ever::TokenizerResult;
+use html5ever::buffer_queue::BufferQueue;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{Tokenizer, TokenizerOpts};
+use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts, TreeSink};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Bytes that are parsed between two looks at the tree.
+use super::clean::clean;
+use super::tokens::{Lightened, Pending};
+
+/// Bytes that are parsed between two looks at the tree, at most.
 const PIECE: usize = 4 * 1024;
 /// New nodes between two measurements of its depth, each of which visits the whole tree.
 const MEASURE_EVERY: usize = 4_096;
-/// Nodes at which parsing stops; the longest articles have a fifth of it. About 50 MB at most.
+/// Nodes at which parsing stops; the longest articles have a fifth of it.
 pub(super) const MAX_NODES: usize = 200_000;
 /// Nesting that no page needs: browsers themselves stop at 512, and pages that people write have less than 100. Recursion over as many levels
 /// takes at most half of a blocking thread's 2 MiB of stack, in a debug build.
 pub(super) const MAX_DEPTH: usize = 256;
-
-/// Elements that are no text of the page, or none that is shown.
-const NOT_SHOWN: [&str; 17] = [
-    "script", "style", "template", "iframe", "frame", "object", "embed", "applet", "canvas", "svg", "audio", "video", "input", "select",
-    "textarea", "button", "noembed",
-];
-/// Attributes that say something about the text. The others go: some have megabytes of data.
-const KEPT_ATTRIBUTES: [&str; 20] = [
-    "href", "src", "alt", "title", "id", "class", "lang", "dir", "datetime", "colspan", "rowspan", "start", "rel", "role", "itemprop",
-    "itemtype", "name", "property", "content", "charset",
-];
-/// The most characters of a link; beyond it is data.
-const MAX_LINK: usize = 2_000;
+/// Levels that an article has around it beyond those of its page.
+const WRAPPING: usize = 16;
+/// Attributes of one tag, whose cost grows with their square. Pages that people write have less than 50.
+pub(super) const MAX_ATTRIBUTES: usize = 1_000;
 
 /// Why a page is not read; a sentence for the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unreadable {
     #[error("its elements are nested more than {MAX_DEPTH} deep")]
     TooDeep,
+    #[error("one of its tags has more than {MAX_ATTRIBUTES} attributes")]
+    TooManyAttributes,
     #[error("reading it was stopped")]
     Stopped,
 }
@@ -53,111 +52,76 @@ pub(super) struct Parsed {
 /// # Errors
 /// When the page is hostile, or `stop` fired.
 pub(super) fn parse(html: &str, address: &Url, stop: &CancellationToken) -> Result<Parsed, Unreadable> {
-    let parsed = bounded(html, stop)?;
-    clean(&parsed.document, address);
+    let parsed = bounded(html, MAX_DEPTH, stop)?;
+    clean(&parsed.document, address, stop)?;
     Ok(parsed)
 }
 
-fn bounded(html: &str, stop: &CancellationToken) -> Result<Parsed, Unreadable> {
-    let mut options = ParseOpts::default();
-    options.tree_builder.scripting_enabled = false; // what stands in `noscript` is for us
-    let mut parser = parse_document(Document::default(), options);
+/// Parses what was written from a tree that had been [`parse`]d.
+///
+/// # Errors
+/// As [`parse`]: the same text need not become the same tree again.
+pub(super) fn parse_again(html: &str, stop: &CancellationToken) -> Result<Parsed, Unreadable> {
+    bounded(html, MAX_DEPTH + WRAPPING, stop)
+}
+
+fn bounded(html: &str, max_depth: usize, stop: &CancellationToken) -> Result<Parsed, Unreadable> {
+    let options = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() }; // what stands in `noscript` is for us
+    let sink = Lightened::new(TreeBuilder::new(Document::default(), options));
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    let (input, mut pending) = (BufferQueue::default(), Pending::default());
     let (mut rest, mut measured, mut cut) = (html, 0, false);
     while !rest.is_empty() && !cut {
         if stop.is_cancelled() {
             return Err(Unreadable::Stopped);
         }
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
-        parser.process(StrTendril::from(piece));
+        let (piece, after) = rest.split_at(first_piece(rest));
+        let before = tokenizer.sink.tokens();
+        feed(&tokenizer, &input, piece);
+        pending.read(piece, tokenizer.sink.tokens() > before);
+        if pending.attributes() > MAX_ATTRIBUTES {
+            return Err(Unreadable::TooManyAttributes);
+        }
         rest = after;
-        let document = &parser.tokenizer.sink.sink;
+        let document = &tokenizer.sink.tree.sink;
         document.errors.borrow_mut().clear(); // one for each bad byte otherwise
         let nodes = document.tree.len();
         if nodes >= measured + MEASURE_EVERY {
             measured = nodes;
-            shallow(document)?;
+            shallow(document, max_depth)?;
         }
         cut = nodes > MAX_NODES;
     }
-    let document = parser.finish();
-    shallow(&document)?;
+    tokenizer.end();
+    let document = tokenizer.sink.tree.sink.finish();
+    shallow(&document, max_depth)?;
     Ok(Parsed { document, cut })
+}
+
+/// A `<` alone, or all up to the next one, as far as that is not too much.
+fn first_piece(rest: &str) -> usize {
+    if rest.starts_with('<') {
+        return 1;
+    }
+    let most = rest.floor_char_boundary(PIECE);
+    rest[..most].find('<').unwrap_or(most)
+}
+
+fn feed(tokenizer: &Tokenizer<Lightened<Document>>, input: &BufferQueue, piece: &str) {
+    input.push_back(StrTendril::from(piece));
+    // scripts and declared encodings interrupt it, and neither is for us
+    while !matches!(tokenizer.feed(input), TokenizerResult::Done) {}
 }
 
 /// # Errors
 /// When the tree is too deep.
-fn shallow(document: &Document) -> Result<(), Unreadable> {
+fn shallow(document: &Document, max_depth: usize) -> Result<(), Unreadable> {
     let mut open = vec![(document.root(), 0)];
     while let Some((node, depth)) = open.pop() {
-        if depth > MAX_DEPTH {
+        if depth > max_depth {
             return Err(Unreadable::TooDeep);
         }
         open.extend(node.children_it(false).map(|child| (child, depth + 1)));
     }
     Ok(())
-}
-
-fn clean(document: &Document, address: &Url) {
-    let base = document.base_uri().and_then(|base| address.join(&base).ok());
-    let base = base.as_ref().unwrap_or(address);
-    let mut open = vec![document.root()];
-    while let Some(node) = open.pop() {
-        for child in node.children() {
-            if is_shown(&child) {
-                tidy(&child, base);
-                open.push(child);
-            } else {
-                child.remove_from_parent();
-            }
-        }
-    }
-}
-
-fn is_shown(node: &NodeRef<'_>) -> bool {
-    let shown = node.query(|node| match &node.data {
-        NodeData::Element(element) => {
-            let name = element.name.local.as_ref();
-            let says = |attribute: &str, value: &str| element.attr(attribute).is_some_and(|found| found.eq_ignore_ascii_case(value));
-            let hidden = element.has_attr("hidden") && !says("hidden", "until-found");
-            // an image needs words to be one for a reader of text
-            let blank = name == "img" && element.attr("alt").is_none_or(|alt| alt.trim().is_empty());
-            let styled_away = element.attr("style").is_some_and(|style| hides(&style));
-            !(NOT_SHOWN.contains(&name) || hidden || blank || styled_away || says("aria-hidden", "true"))
-        }
-        NodeData::Text { .. } | NodeData::Doctype { .. } => true,
-        NodeData::Comment { .. } | NodeData::ProcessingInstruction { .. } | NodeData::Document | NodeData::Fragment => false,
-    });
-    shown.unwrap_or(false)
-}
-
-fn hides(style: &str) -> bool {
-    let style: String = style.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_ascii_lowercase()).collect();
-    ["display:none", "visibility:hidden", "visibility:collapse", "content-visibility:hidden"].iter().any(|rule| style.contains(rule))
-}
-
-fn tidy(node: &NodeRef<'_>, base: &Url) {
-    node.update(|node| {
-        node.retain_attrs(&KEPT_ATTRIBUTES);
-        let Some(element) = node.as_element_mut() else { return };
-        let (attribute, schemes): (_, &[&str]) = match element.name.local.as_ref() {
-            "a" | "area" | "link" => ("href", &["http", "https", "mailto", "tel"]),
-            "img" | "source" => ("src", &["http", "https"]),
-            _ => return,
-        };
-        let Some(given) = element.attr(attribute) else { return };
-        match absolute(&given, base, schemes) {
-            Some(link) => element.set_attr(attribute, &link),
-            None => element.remove_attr(attribute),
-        }
-    });
-}
-
-/// The whole link; `None` for one that leads nowhere else, or to what is no page.
-fn absolute(given: &str, base: &Url, schemes: &[&str]) -> Option<String> {
-    let given = given.trim();
-    if given.starts_with('#') {
-        return None;
-    }
-    let link = base.join(given).ok().filter(|link| schemes.contains(&link.scheme()))?;
-    Some(link.to_string()).filter(|link| link.len() <= MAX_LINK)
 }

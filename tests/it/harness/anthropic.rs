@@ -76,7 +76,7 @@ pub(super) fn is(body: &Value) -> bool {
 }
 
 /// What is wrong with the messages: roles alternate and a user begins and ends, each call has its one result in the very next message, in
-/// order and before all text, no text is blank, and there are at most four marks for the cache.
+/// order and before all text, no text is blank, no message ends with a thought, and there are at most four marks for the cache.
 pub(super) fn check(body: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -93,6 +93,9 @@ pub(super) fn check(body: &Value) -> Vec<String> {
         }
         if results != owed || !parts.iter().take(results.len()).all(|p| p["type"] == "tool_result") {
             wrong.push(format!("message {i} has the results {results:?} and owes {owed:?}, all in front"));
+        }
+        if parts.last().is_some_and(|part| part["type"] == "thinking" || part["type"] == "redacted_thinking") {
+            wrong.push(format!("message {i} ends with a thought"));
         }
         if of("text", "text").iter().any(|text| text.trim().is_empty()) || !calls.iter().all(|id| known.insert(id)) {
             wrong.push(format!("message {i} has a blank text, or an id that was there before"));

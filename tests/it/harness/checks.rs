@@ -82,6 +82,10 @@ fn so_is_one_of_the_anthropic_wire() {
     assert!(wrong(&[user(), call(), says("user", json!([result()])), call(), says("user", json!([result()]))]), "one id twice");
     assert!(wrong(&[user(), user(), says("assistant", text("y"))]), "roles do not alternate");
     assert!(wrong(&[says("user", text(" "))]), "blank");
+    for kind in ["thinking", "redacted_thinking"] {
+        let answer = says("assistant", json!([{"type": "text", "text": "y"}, {"type": kind}]));
+        assert!(wrong(&[user(), answer, user()]), "a thought at the end");
+    }
     let mark = json!([{"type": "text", "text": "x", "cache_control": 1}]);
     assert!(
         wrong(&[says("user", mark.clone()), says("assistant", mark.clone()), says("user", json!([mark[0], mark[0], mark[0]]))]),

@@ -47,7 +47,7 @@ async fn i01_the_ledger_is_the_truth() {
     let state = fold(records.iter().map(|r| &*r.json));
     assert_eq!(store.overview(&session).await.unwrap(), Overview::of(&session, &state), "a session's row is a fold of its ledger");
     let filter = ApprovalFilter { tenant: "default".into(), status: Some("pending".into()), limit: 10, ..ApprovalFilter::default() };
-    let listed = store.approvals(filter).await.unwrap().into_iter().map(|(_, item)| item).collect::<Vec<_>>();
+    let listed = store.approvals(filter).await.unwrap().rows.into_iter().map(|(_, item)| item).collect::<Vec<_>>();
     assert_eq!(listed, state.open_items().cloned().collect::<Vec<_>>(), "so is what waits for a person");
     assert_eq!(listed[0].id(), text(&asked, "/approval_id"));
     // intake and message are one commit: whatever the kill hit, there is not one without the other

@@ -77,6 +77,10 @@ async fn rebuilt(store: &SqliteStore, session: &str) -> Vec<Vec<u8>> {
                     Some(digest) => Some(blob(digest).await),
                     None => None,
                 },
+                withheld: match &sent.withheld_digest {
+                    Some(digest) => Some(blob(digest).await),
+                    None => None,
+                },
                 messages: state.surface.messages.clone(),
                 parameters: sent.parameters.clone(),
             };

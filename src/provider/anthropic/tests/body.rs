@@ -39,6 +39,7 @@ pub(super) fn request(messages: Vec<SurfaceMessage>) -> ModelRequest {
         model: MODEL.into(),
         system: "be brief".into(),
         tools: Some(tools.into()),
+        withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
         parameters: Parameters::default(),
     }
@@ -136,6 +137,28 @@ fn roles_alternate_and_a_user_begins_and_ends() {
 }
 
 #[test]
+fn no_message_of_the_model_ends_with_a_thought() {
+    let said = |text: &str| Block::Text { text: text.into() };
+    let (thinks, redacted) = (|| thought("hm", r#"{"signature":"s"}"#), || thought("", r#"{"redacted":"r"}"#));
+    for (content, kinds) in [
+        (vec![said("x"), thinks()], vec!["text"]),
+        (vec![thinks(), said("x"), redacted(), thinks(), said("")], vec!["thinking", "text"]),
+        (vec![thinks(), said("\n\n")], vec![]),
+        (vec![redacted()], vec![]),
+        (vec![thinks(), said("x")], vec!["thinking", "text"]),
+    ] {
+        let shape = shape(&request(vec![user("a"), assistant(content.clone()), user("b")]));
+        let answers: Vec<_> = shape.into_iter().filter(|(role, _)| role == "assistant").map(|(_, kinds)| kinds).collect();
+        let expected = if kinds.is_empty() { vec![] } else { vec![kinds] };
+        assert_eq!(answers, expected, "{content:?}");
+    }
+    let by_hand = vec![user("a"), assistant(vec![said("x"), thinks()]), assistant(vec![said("a person's")]), user("b")];
+    assert_eq!(shape(&request(by_hand))[1].1, ["text", "text"]);
+    let calls = vec![user("a"), assistant(vec![thinks(), call("c", "{}")]), result("c", "r", false)];
+    assert_eq!(shape(&request(calls))[1].1, ["thinking", "tool_use"], "in a tool loop nothing is taken away");
+}
+
+#[test]
 fn results_stand_before_text_and_a_failure_says_something() {
     let request = request(vec![
         user("a"),
@@ -157,6 +180,7 @@ fn arguments_that_are_no_object_become_one() {
         ("[1, 2]", r#"{"unparsed":[1,2]}"#),
         ("7", r#"{"unparsed":7}"#),
         ("null", r#"{"unparsed":null}"#),
+        (r#"{"a":"\ud83d"}"#, r#"{"unparsed":"{\"a\":\"\\ud83d\"}"}"#),
         ("{\"b\":1e3,\"b\":2}", r#"{"b":1e3,"b":2}"#),
     ] {
         let request = request(vec![user("a"), assistant(vec![call("c", args)]), result("c", "no", true)]);
@@ -196,4 +220,15 @@ fn the_last_answer_may_call_nothing_and_still_names_what_was_called() {
     request.tools = None;
     let expected = r#""tools":[{"name":"look","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"},"system""#;
     assert!(text(&request).contains(expected), "{}", text(&request));
+}
+
+#[test]
+fn withheld_tools_are_the_same_bytes_and_none_may_be_called() {
+    let mut request = request(conversation());
+    let before = text(&request);
+    request.withheld = request.tools.take();
+    let (head, tail) = before.split_once(r#""system":"#).unwrap();
+    assert_eq!(text(&request), format!(r#"{head}"tool_choice":{{"type":"none"}},"system":{tail}"#));
+    request.messages.truncate(1);
+    assert!(text(&request).contains(r#""tool_choice":{"type":"none"}"#), "also where nothing was called yet");
 }

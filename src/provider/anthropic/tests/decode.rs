@@ -50,8 +50,9 @@ fn stop(reason: &str) -> Vec<Value> {
 fn thoughts_keep_their_place_and_what_their_provider_wants_back() {
     let (events, end) = Recorded::named("anthropic/redacted").whole();
     assert_eq!(end, Ok(()));
-    assert_eq!(events[0], ModelEvent::Reasoning { block: 2, text: "A command will do.".into() }, "two redacted ones stand before it");
-    assert_eq!(events[1], ModelEvent::Text { block: 3, text: "I look it up.".into() });
+    assert!(matches!(events[0], ModelEvent::Usage(_)), "it is known from the start: {:?}", events[0]);
+    assert_eq!(events[1], ModelEvent::Reasoning { block: 2, text: "A command will do.".into() }, "two redacted ones stand before it");
+    assert_eq!(events[2], ModelEvent::Text { block: 3, text: "I look it up.".into() });
     let (content, finish, _) = finished(events);
     assert_eq!(
         serde_json::to_string(&content).unwrap(),
@@ -145,7 +146,7 @@ fn an_answer_that_is_not_streamed_is_read() {
     });
     let mut events = Vec::new();
     decoder().whole(body.to_string().as_bytes(), &mut events).unwrap();
-    assert_eq!(events[0], ModelEvent::Reasoning { block: 0, text: "hm".into() });
+    assert_eq!(events[1], ModelEvent::Reasoning { block: 0, text: "hm".into() });
     let (content, finish, usage) = finished(events);
     assert_eq!(calls_of(&content).next().unwrap().args.as_str(), "{\"a\":1}");
     assert_eq!((content.len(), finish, usage.input, usage.output), (3, Finish::ToolCalls, 3, 4));
@@ -176,7 +177,7 @@ fn loose_servers_are_read() {
 fn two_texts_are_two_blocks() {
     let second = [start(1, &json!({"type": "text", "text": "b"})), delta(1, &json!({"type": "text_delta", "text": "c"}))];
     let events = read(&[say("a"), second.to_vec(), stop("end_turn")].concat()).unwrap();
-    assert_eq!(events[..2], [ModelEvent::Text { block: 0, text: "a".into() }, ModelEvent::Text { block: 1, text: "bc".into() }]);
+    assert_eq!(events[1..3], [ModelEvent::Text { block: 0, text: "a".into() }, ModelEvent::Text { block: 1, text: "bc".into() }]);
 }
 
 proptest! {

@@ -32,7 +32,7 @@ async fn a_stream_that_ends_before_its_last_word_is_a_cut() {
     for headers in [SSE, "content-type: text/event-stream\r\ncontent-length: 99999\r\n"] {
         let (_, events, error) = ask(provider, ok(headers, cut), DEADLINE).await;
         assert_eq!(error.map(|e| (e.class, e.code)), Some((ErrorClass::Retry, "transport_cut")));
-        assert!(matches!(events[..], [ModelEvent::Text { .. }]), "what was said before the cut is shown: {events:?}");
+        assert!(matches!(events[..], [ModelEvent::Usage(_), ModelEvent::Text { .. }]), "what was said before the cut is shown: {events:?}");
     }
 }
 

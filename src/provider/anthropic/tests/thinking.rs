@@ -58,20 +58,38 @@ fn within_a_loop(first: Option<Block>) -> Vec<SurfaceMessage> {
     vec![user("a"), assistant(first.into_iter().chain([call("c", "{}")]).collect()), result("c", "r", false)]
 }
 
-#[test]
-fn a_model_with_a_budget_is_asked_within_a_loop_only_if_it_thought_before() {
-    let mut own = thought("x", r#"{"signature":"s"}"#);
+/// What may stand first in a loop: the model's own thought, and what is none.
+fn firsts() -> [(Option<Block>, bool); 4] {
+    let foreign = thought("x", r#"{"signature":"s"}"#);
+    let mut own = foreign.clone();
     if let Block::Reasoning { opaque: Some(opaque), .. } = &mut own {
         opaque.model = "claude-sonnet-4-5".into();
     }
-    let foreign = thought("x", r#"{"signature":"s"}"#);
-    for (first, thinks) in [(Some(own), true), (Some(foreign), false), (Some(Block::reasoning("x")), false), (None, false)] {
-        let mut request = request(within_a_loop(first.clone()));
-        request.model = "claude-sonnet-4-5".into();
-        request.parameters.reasoning_effort = Some("low".into());
-        assert_eq!(sent(&request)["thinking"].is_object(), thinks, "{first:?}");
-        request.messages.push(std::sync::Arc::new(user("a steer")));
-        assert!(sent(&request)["thinking"].is_object(), "a new round may begin with a thought");
+    [(Some(own), true), (Some(foreign), false), (Some(Block::reasoning("x")), false), (None, false)]
+}
+
+fn thinks(messages: Vec<SurfaceMessage>) -> bool {
+    let mut request = request(messages);
+    request.model = "claude-sonnet-4-5".into();
+    request.parameters.reasoning_effort = Some("low".into());
+    sent(&request)["thinking"].is_object()
+}
+
+#[test]
+fn a_model_with_a_budget_is_asked_within_a_loop_only_if_the_loop_began_with_a_thought() {
+    for (first, began) in firsts() {
+        let mut messages = within_a_loop(first.clone());
+        assert_eq!(thinks(messages.clone()), began, "{first:?}");
+        // a steer, or a new question after a cancelled call, joins the results
+        assert_eq!(thinks([messages.clone(), vec![user("a steer")]].concat()), began, "{first:?}");
+        for id in ["c2", "c3"] {
+            messages.extend([assistant(vec![call(id, "{}")]), result(id, "r", false)]);
+            assert_eq!(thinks(messages.clone()), began, "such a model thinks once in a loop: {first:?}");
+        }
+        messages.extend([assistant(vec![Block::Text { text: "done".into() }]), user("b")]);
+        assert!(thinks(messages.clone()), "a new round may begin with a thought");
+        messages.extend([assistant(vec![call("c4", "{}")]), result("c4", "r", false)]);
+        assert!(!thinks(messages), "the loop before is over");
     }
 }
 

@@ -18,6 +18,11 @@ fn statuses_and_codes_have_their_class() {
         (429, "slow down, too many tokens", RATE_LIMITED),
         (401, key, AUTH),
         (403, "{}", AUTH),
+        (
+            400,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API."}}"#,
+            BILLING,
+        ),
         (402, r#"{"error":{"code":402,"message":"Insufficient credits"}}"#, BILLING),
         (404, model, MODEL_NOT_FOUND),
         (404, "<html>not found</html>", MODEL_NOT_FOUND),

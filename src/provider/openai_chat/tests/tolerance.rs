@@ -268,7 +268,7 @@ fn a_server_that_does_not_stream_is_understood() {
         {"id":"a","type":"function","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
     let mut events = Vec::new();
     decoder().whole(body, &mut events).unwrap();
-    assert_eq!(events.len(), 3);
+    assert_eq!(events.len(), 4);
     let Some(ModelEvent::Finished { content, finish: Finish::ToolCalls, .. }) = events.last() else { panic!("{events:?}") };
     assert_eq!(calls_of(content).count(), 1);
     assert_eq!(decoder().whole(br#"{"error":{"message":"no","code":"invalid_api_key"}}"#, &mut events).unwrap_err().code, "auth");

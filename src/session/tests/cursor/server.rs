@@ -22,7 +22,7 @@ use crate::session::ledger::Ledger;
 use crate::session::record::FeedRecord;
 use crate::session::repair;
 use crate::store::memory::MemoryStore;
-use crate::store::{Position, Store};
+use crate::store::{Most, Position, Store};
 
 /// One delta that was sent.
 #[derive(Debug)]
@@ -263,6 +263,7 @@ impl Server {
             parameters: Parameters::default(),
             system_digest: "d".into(),
             tools_digest: None,
+            withheld_digest: None,
         });
         self.feed.open_attempt(seq);
         self.attempts.insert(seq, Attempt { message_id, sent: Vec::new() });
@@ -292,7 +293,7 @@ impl Server {
     fn retry(&mut self) {
         let attempt = self.ledger.state.attempt.unwrap();
         let discarded = !self.attempts[&attempt.seq].sent.is_empty();
-        self.stage(Retry { attempt: attempt.attempt, code: "x".into(), delay_ms: 0, discarded });
+        self.stage(Retry { attempt: attempt.attempt, code: "x".into(), delay_ms: 0, discarded, usage: None });
     }
 
     fn message(&mut self, interrupted: bool) {
@@ -363,7 +364,7 @@ impl Server {
     /// Nobody is served before the repair is durable.
     fn read_the_disk(&mut self) {
         self.store.hold_appends();
-        let stored = self.store.read(&session(), 0, usize::MAX).now_or_never().unwrap().unwrap();
+        let stored = self.store.read(&session(), 0, Most::rows(usize::MAX)).now_or_never().unwrap().unwrap().rows;
         let mut state = SessionState::default();
         for record in &stored {
             state.apply(&Record::from_json(&record.json).unwrap()).unwrap();

@@ -1,9 +1,11 @@
 //! HTML: one real kind of page read whole, and pages that mean harm.
 
+use dom_query::Document;
 use proptest::prelude::*;
 
 use super::super::article::{Page, read};
 use super::super::charset;
+use super::super::clean::clean;
 use super::super::content::Kind;
 use super::super::html::{MAX_DEPTH, MAX_NODES, Unreadable, parse};
 use super::*;
@@ -33,7 +35,7 @@ fn a_page_without_an_article_is_read_whole() {
     let html = "<title> Front\n page </title><nav><a href=/a>One</a> <a href='b?x=1'>Two</a></nav><table><tr><th>Boat<th>Coins<tr><td>Rowing<td>12</table>";
     let page = page(html).unwrap();
     assert_eq!(page.title.as_deref(), Some("Front page"));
-    let table = "| Boat   | Coins |\n| ------ | ----- |\n| Rowing | 12    |";
+    let table = "| Boat | Coins |\n| --- | --- |\n| Rowing | 12 |";
     assert_eq!(page.markdown, format!("[One](https://news.example/a) [Two](https://news.example/2026/boats/b?x=1)\n\n{table}"));
 }
 
@@ -43,10 +45,12 @@ fn what_is_not_shown_does_not_come_through() {
         <div style='Display : NONE'>bad</div><i style=visibility:hidden>bad</i><p aria-hidden=true>bad</p><svg><title>bad</title></svg>\
         <iframe src=x>bad</iframe><textarea>bad</textarea><select><option>bad</select><button>bad</button><img src=bad.png>\
         <noscript>seen</noscript><math><annotation-xml encoding=text/html><script>bad</script></annotation-xml></math>\
+        <p style='opacity:0'>bad</p><p style='font-size:0'>bad<b>bad</b><i style='font-size:1px'>small</i></p><dialog>bad</dialog>\
+        <dialog open>said</dialog><p style='display:/**/none'>bad</p>\
         <a href='javascript:bad()'>link</a> <a href='data:text/html,bad'>data</a> <a href='#bad'>here</a> <img alt=boat src='data:bad'>";
     let text = markdown(hidden);
     assert!(!text.contains("bad"), "{text}");
-    assert!(["seen", "link", "data", "here"].iter().all(|word| text.contains(word)), "{text}");
+    assert!(["seen", "link", "data", "here", "small", "said"].iter().all(|word| text.contains(word)), "{text}");
     // the same within what is taken for an article
     let article = include_str!("article.html").replace("<h2>", &format!("{hidden}<h2>"));
     assert!(!markdown(&article).contains("bad"), "{}", markdown(&article));
@@ -100,7 +104,7 @@ fn a_page_of_too_many_elements_is_cut() {
     assert!(cut(&"<br>x".repeat(MAX_NODES)));
     assert!(!cut(&"<br>x".repeat(MAX_NODES / 4)));
     // each of these short elements makes two hundred anew
-    let formatting: String = (0..200).map(|i| format!("<b id={i}>")).collect();
+    let formatting: String = (0..200).map(|i| format!("<b class={i}>")).collect();
     assert!(cut(&format!("<div>{formatting}</div>{}", "<div>x</div>".repeat(20_000))));
 }
 
@@ -110,6 +114,62 @@ fn a_stopped_reading_ends() {
     let stop = CancellationToken::new();
     stop.cancel();
     assert_eq!(read("<p>x", &address, &stop), Err(Unreadable::Stopped));
+    let page = Document::from("<p>x".repeat(2_000));
+    assert_eq!(clean(&page, &address, &stop), Err(Unreadable::Stopped));
+}
+
+#[test]
+fn a_small_page_does_not_become_a_large_one() {
+    let lines = "a\n".repeat(400_000);
+    for open in ["<blockquote>", "<ul><li>", "<ol><li>", "<blockquote><ul><li>"] {
+        let text = markdown(&format!("{}<pre>{lines}", open.repeat(80)));
+        assert!(text.len() <= 4 * MAX_CHARS, "{open}: {}", text.len());
+    }
+    // each short link would be as long as the base
+    let base = format!("<base href='http://x/{}/'>{}", "b".repeat(1_900), "<a href=x>y</a> ".repeat(20_000));
+    let page = parse(&base, &Url::parse("http://x/").unwrap(), &CancellationToken::new()).unwrap();
+    let links: usize = page.document.root().descendants_it().filter_map(|node| node.attr("href")).map(|href| href.len()).sum();
+    assert!(links < 5 * 1024 * 1024, "{links}");
+    // a formatting element that is left open is made anew in each paragraph, with all that it has
+    let attributes: String = (0..900).map(|i| format!(" a{i}=x")).collect();
+    let again = format!("<b{attributes} class={}>{}", "k".repeat(4_000), "<p>x</p>".repeat(20_000));
+    let page = parse(&again, &Url::parse("http://x/").unwrap(), &CancellationToken::new()).unwrap();
+    assert!(page.document.root().descendants_it().all(|node| node.attrs().is_empty()));
+    // columns are as wide as what is in them
+    let wide = format!("<table><tr><td>{}<td>x</tr>{}</table>", "w".repeat(10_000), "<tr><td>a<td>b</tr>".repeat(10_000));
+    assert!(markdown(&wide).len() < wide.len());
+}
+
+#[test]
+fn a_tag_with_attributes_without_end_is_refused() {
+    let many = |count: usize| (0..count).map(|i| format!(" a{i:x}")).collect::<String>();
+    let too_many = many(20_000);
+    for html in [
+        format!("<p{too_many}>x"),
+        format!("<p{too_many}"),
+        format!("x</p{too_many}>"),
+        format!("x &am<p{too_many}>"),
+        format!("<p a=\"<p a='{}\"{too_many}>", "x".repeat(9_000)),
+        format!("<p a < b{}>", too_many.replace(" a", "<c a")),
+        format!("<p {}>", too_many.replace(" a", "a=''")),
+        format!("<p {}>", too_many.replace(' ', "/")),
+        format!("<svg><script><p{too_many}>"),
+        format!("<!-- <p a=' --><p{too_many}>"),
+    ] {
+        assert_eq!(page(&html).err(), Some(Unreadable::TooManyAttributes), "{html:.60}");
+    }
+    let words = "a b=c ".repeat(20_000);
+    for page in [
+        format!("<p{}>shown", many(500)),
+        format!("<!-- <p {words} --> shown"),
+        format!("<script>if (a <b {words})</script>shown"),
+        format!("<title><p {words}</title>shown"),
+        format!("<img src='data:{words}' data-x=\"{words}\" alt=x>shown"),
+        format!("a <b{}>shown", " ".repeat(20_000)),
+        format!("shown <3 {words}"),
+    ] {
+        assert!(markdown(&page).contains("shown"), "{page:.60}");
+    }
 }
 
 /// Pieces that parsers have trouble with.
