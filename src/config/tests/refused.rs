@@ -120,6 +120,8 @@ fn in_variables() {
             "a,,b",
             "PORTICO__NET__ALLOW_PRIVATE: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"a\"",
         ),
+        ("PORTICO_SERVER_BIND", "127.0.0.1:1", "PORTICO_SERVER_BIND: did you mean PORTICO__SERVER__BIND?"),
+        ("PORTICO_SERVER_DRAIN_MS", "1", "PORTICO_SERVER_DRAIN_MS: did you mean PORTICO__SERVER__DRAIN_MS?"),
         ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base; it begins with http:// or https://"),
     ] {
         assert_eq!(refusal("", &[(name, value)]), [expected]);
