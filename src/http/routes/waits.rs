@@ -91,7 +91,7 @@ pub(crate) struct Content {
 
 /// Give the result of a client call
 ///
-/// A call of a tool that the client runs waits for it. No tool of this build is such a one by itself.
+/// A call of a tool that the client runs waits for it. This build has no such tool, so nothing waits here yet.
 #[utoipa::path(post, path = "/v1/sessions/{id}/client_calls/{tool_call_id}", operation_id = "answer_client_call", tag = "questions",
     params(SessionPath, ClientCallPath),
     request_body(content = Content, example = json!({"content": "the page shows two boats"})),
