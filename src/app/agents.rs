@@ -179,11 +179,11 @@ impl Agents {
     /// What the operator said about a provider and no agent makes use of.
     pub(super) fn idle_providers(&self, config: &Config) -> Vec<String> {
         let used: BTreeSet<&str> = self.agents.values().filter_map(|agent| self.row(agent, None).ok()).map(|(row, _)| &*row.id).collect();
-        let idle = |id: &&String| has_url(config, id) && config.providers[*id].api_key.is_none() && !used.contains(id.as_str());
-        let idle = config.providers.keys().filter(idle).filter(|id| {
-            let row = self.table.get(id);
-            !row.and_then(|row| row.key_var.as_deref()).is_some_and(|variable| config.variables.key(variable).is_some())
-        });
+        let has_key = |id: &str| {
+            let variable = self.table.get(id).and_then(|row| row.key_var.as_deref());
+            config.providers[id].api_key.is_some() || variable.is_some_and(|name| config.variables.key(name).is_some())
+        };
+        let idle = config.providers.keys().filter(|id| has_url(config, id) && !has_key(id) && !used.contains(id.as_str()));
         idle.map(|id| format!("providers.{id} has a base_url but neither a key nor a model that asks it; set agents.default.model"))
             .collect()
     }
