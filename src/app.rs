@@ -57,6 +57,8 @@ pub struct App {
     /// For the start lines: how to get in, and what answers.
     pub welcome: Welcome,
     pub model: String,
+    /// What the configuration says and nothing makes use of, a sentence each.
+    pub warnings: Vec<String>,
 }
 
 impl App {
@@ -94,15 +96,16 @@ impl App {
             exposition: Arc::new(metrics.exposition(store.clone())),
             told: Told::default(),
         });
-        Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, welcome, model: agents.default_model() })
+        let (model, warnings) = (agents.default_model(), agents.idle_providers(config));
+        Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, welcome, model, warnings })
     }
 
-    /// Checks all that can be checked without opening the store.
+    /// Checks all that can be checked without opening the store; gives what may be meant otherwise, a sentence each.
     ///
     /// # Errors
     /// As [`App::new`], less the store's.
-    pub fn check(config: &Config) -> anyhow::Result<()> {
-        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(drop)
+    pub fn check(config: &Config) -> anyhow::Result<Vec<String>> {
+        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(|agents| agents.idle_providers(config))
     }
 
     /// What closes the store, also for who must do so in a hurry.

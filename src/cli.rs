@@ -120,6 +120,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     })?;
     let address = listener.local_addr()?;
     let app = App::new(config, address.port())?;
+    app.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     println!("Portico listens on http://{address}");
     println!(
         "Model: {}",
@@ -157,7 +158,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 fn check(config: &Config) -> anyhow::Result<ExitCode> {
-    App::check(config)?;
+    App::check(config)?.iter().for_each(|warning| eprintln!("warning: {warning}"));
     println!("The configuration is in order.");
     Ok(ExitCode::SUCCESS)
 }

@@ -20,7 +20,7 @@ use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
 use crate::provider::metered::Metered;
-use crate::provider::table::{Row, Setting, Table, Wire};
+use crate::provider::table::{Models, Row, Setting, Table, Wire};
 use crate::session::{Prepared, Setup, Want};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
@@ -164,10 +164,28 @@ impl Agents {
             return Ok((row, model));
         }
         let variable = row.key_var.as_deref().unwrap_or("api_key");
+        let guessed = match row.models {
+            Models::Rest => {
+                format!("; a name that begins with none of {} is taken for one of {}", self.table.prefixes().join(", "), row.id)
+            }
+            Models::Name(_) | Models::Prefix(_) | Models::Stripped(_) => String::new(),
+        };
         Err(format!(
-            "the model {name:?} is of the provider {id:?}, which is not set up: give {variable}, or [providers.{id}] base_url",
+            "the model {name:?} is of the provider {id:?}, which is not set up: give {variable}, or [providers.{id}] base_url{guessed}",
             id = row.id
         ))
+    }
+
+    /// What the operator said about a provider and no agent makes use of.
+    pub(super) fn idle_providers(&self, config: &Config) -> Vec<String> {
+        let used: BTreeSet<&str> = self.agents.values().filter_map(|agent| self.row(agent, None).ok()).map(|(row, _)| &*row.id).collect();
+        let has_key = |id: &str| {
+            let variable = self.table.get(id).and_then(|row| row.key_var.as_deref());
+            config.providers[id].api_key.is_some() || variable.is_some_and(|name| config.variables.key(name).is_some())
+        };
+        let idle = config.providers.keys().filter(|id| has_url(config, id) && !has_key(id) && !used.contains(id.as_str()));
+        idle.map(|id| format!("providers.{id} has a base_url but neither a key nor a model that asks it; set agents.default.model"))
+            .collect()
     }
 
     fn model(&self, agent: &Agent, chosen: Option<&str>) -> Result<ModelChoice, End> {

@@ -1,13 +1,12 @@
 //! Rules about the merged values that no type says: of each alone, then of several together.
 
-use tracing_subscriber::EnvFilter;
-
 use super::Config;
 use super::error::{ConfigError, Problem};
 use super::merge::Merged;
 use super::server::{is_this_machine, parse_bind};
 use crate::domain::api_key::KeyHash;
 use crate::domain::principal::check_name;
+use crate::telemetry;
 
 /// # Errors
 /// Every rule that is broken, at the place where the value was given last.
@@ -47,12 +46,12 @@ fn bind(text: &str) -> Result<(), String> {
 }
 
 fn level(text: &str) -> Result<(), String> {
-    EnvFilter::try_new(text).map(drop).map_err(|e| format!("not a log filter: {e}"))
+    telemetry::read(text).map(drop)
 }
 
 /// Whether requests can be sent there. A name or password in it is refused, because addresses are logged; so it is not shown either.
 pub(super) fn url(text: &str) -> Result<(), String> {
-    let url = reqwest::Url::parse(text).map_err(|e| format!("not a URL: {e}"))?;
+    let url = reqwest::Url::parse(text).map_err(|e| format!("not a URL: {e}; it begins with http:// or https://"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err("must begin with http:// or https://".to_owned());
     }

@@ -29,10 +29,13 @@ impl Environment {
         let mut checked = Self::default();
         let mut problems = Vec::new();
         for (name, value) in env {
-            let Some(rest) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(SEPARATOR)) else { continue };
             if value.is_empty() {
                 continue;
             }
+            let Some(rest) = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(SEPARATOR)) else {
+                problems.extend(meant(shape, name).map(|meant| Place::Variable(name.clone()).problem(format!("did you mean {meant}?"))));
+                continue;
+            };
             if let Err(why) = checked.take(shape, name, &rest.to_lowercase(), value) {
                 problems.push(Place::Variable(name.clone()).problem(why));
             }
@@ -57,6 +60,13 @@ impl Environment {
         self.places.insert(key, Place::Variable(name.to_owned()));
         Ok(())
     }
+}
+
+/// The variable of this program that a name with single underscores stands for; `None` where the name is another program's.
+fn meant(shape: &Shape, name: &str) -> Option<String> {
+    let (section, key) = name.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
+    find(shape, &format!("{section}{SEPARATOR}{key}").to_lowercase()).ok()?;
+    Some(format!("{PREFIX}{SEPARATOR}{section}{SEPARATOR}{key}"))
 }
 
 fn find<'a>(shape: &'a Shape, parts: &str) -> Result<(String, &'a Shape), String> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::event::pending::{ApprovalRequested, ClientCallRequested, QuestionAsked};
@@ -65,13 +65,21 @@ pub struct Choice {
 
 /// A person's answer to one question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(transform = selected_may_be_absent)]
 pub struct Answer {
     /// The question's id.
     pub id: String,
+    /// Of what the question offers.
     #[serde(default)]
     pub selected: Vec<String>,
+    /// In the person's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// One schema for what is read and what is written: who answers may leave out `selected`.
+fn selected_may_be_absent(schema: &mut Schema) {
+    schema.insert("required".into(), serde_json::json!(["id"]));
 }
 
 /// Checks that `answers` answer `questions`, each exactly once and only with what was offered.

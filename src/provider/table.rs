@@ -174,6 +174,15 @@ impl Table {
         self.rows.iter().find(|row| row.id == id)
     }
 
+    /// How the names of models begin, or what they are, that lead to one row.
+    pub fn prefixes(&self) -> Vec<&str> {
+        let own = self.rows.iter().filter_map(|row| match &row.models {
+            Models::Name(text) | Models::Prefix(text) | Models::Stripped(text) => Some(&**text),
+            Models::Rest => None,
+        });
+        own.collect()
+    }
+
     /// The row that a model's name leads to, and the name as its provider knows it. `None` only if no row takes the rest.
     pub fn resolve<'a>(&self, model: &'a str) -> Option<(&Row, &'a str)> {
         let taken = |row: &Row| match &row.models {

@@ -42,6 +42,24 @@ async fn what_is_wrong_is_named_with_file_key_and_line() {
 }
 
 #[tokio::test]
+async fn a_base_url_that_nothing_asks_is_said_and_stops_nothing() {
+    let warning = "warning: providers.openai has a base_url but neither a key nor a model that asks it; set agents.default.model";
+    let provider = "[providers.openai]\nbase_url = \"http://127.0.0.1:9/v1\"\n";
+    let dir = folder(provider);
+    let (code, said) = run(&dir, &["check", "--config", "bad.toml"], &[]).await;
+    assert!(code == Some(0) && said.contains(warning), "{code:?} {said}");
+    for used in ["api_key = \"sk-1\"\n", "[agents.default]\nmodel = \"my-model\"\n"] {
+        std::fs::write(dir.join("used.toml"), format!("{provider}{used}")).unwrap();
+        let (code, said) = run(&dir, &["check", "--config", "used.toml"], &[]).await;
+        assert!(code == Some(0) && !said.contains("warning"), "{used}: {code:?} {said}");
+    }
+    std::fs::write(dir.join("other.toml"), "[agents.default]\nmodel = \"my-model\"\n").unwrap();
+    let (code, said) = run(&dir, &["check", "--config", "other.toml"], &[]).await;
+    assert!(code != Some(0) && said.contains("begins with none of claude-, grok-, kimi-"), "{code:?} {said}");
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
 async fn a_bad_variable_is_named_and_no_secret_is_shown() {
     let dir = folder("drain_mss = 5\n[providers.openai]\napi_key = \"sk-very-secret\"");
     let (_, said) = run(&dir, &["check", "--config", "bad.toml"], &[]).await;

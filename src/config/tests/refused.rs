@@ -42,6 +42,10 @@ fn in_files() {
             "p.toml:1: providers.x.wire: must be one of \"openai_chat\", \"anthropic\", not \"gemini\"; this build does not speak other wires",
         ),
         ("tools.bash.policy = \"maybe\"", "p.toml:1: tools.bash.policy: must be one of \"allow\", \"ask\", \"deny\", not \"maybe\""),
+        (
+            "log.level = \"warning\"",
+            "p.toml:1: log.level: \"warning\" is not a level; levels are off, error, warn, info, debug, trace; did you mean warn?",
+        ),
         ("log.format = \"xml\"", "p.toml:1: log.format: must be one of \"text\", \"json\", not \"xml\""),
         ("tools.bash.timeout_s = 0", "p.toml:1: tools.bash.timeout_s: must be 1 to 86400, not 0"),
         ("approvals.expire_s = 0", "p.toml:1: approvals.expire_s: must be 1 to 2592000, not 0"),
@@ -77,7 +81,10 @@ fn in_files() {
         ("[net]\nallow_private = \"10.0.0.0/8\"", "p.toml:2: net.allow_private: expected a list, found a string"),
         ("tools.web_fetch.max_bytes = 1", "p.toml:1: tools.web_fetch.max_bytes: must be 1024 to 33554432, not 1"),
         ("providers.x.base_url = \"ftp://a/\"", "p.toml:1: providers.x.base_url: must begin with http:// or https://"),
-        ("providers.x.base_url = \"a\"", "p.toml:1: providers.x.base_url: not a URL: relative URL without a base"),
+        (
+            "providers.x.base_url = \"a\"",
+            "p.toml:1: providers.x.base_url: not a URL: relative URL without a base; it begins with http:// or https://",
+        ),
         ("providers.x.base_url = \"https://me:pw@a/\"", "p.toml:1: providers.x.base_url: must not hold a name or password; use api_key"),
     ] {
         assert_eq!(refusal(text, &[]), [expected], "{text}");
@@ -113,7 +120,9 @@ fn in_variables() {
             "a,,b",
             "PORTICO__NET__ALLOW_PRIVATE: net.allow_private: must be a network such as 127.0.0.1/32 or fd00::/8, not \"a\"",
         ),
-        ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base"),
+        ("PORTICO_SERVER_BIND", "127.0.0.1:1", "PORTICO_SERVER_BIND: did you mean PORTICO__SERVER__BIND?"),
+        ("PORTICO_SERVER_DRAIN_MS", "1", "PORTICO_SERVER_DRAIN_MS: did you mean PORTICO__SERVER__DRAIN_MS?"),
+        ("OPENAI_BASE_URL", "localhost", "OPENAI_BASE_URL: not a URL: relative URL without a base; it begins with http:// or https://"),
     ] {
         assert_eq!(refusal("", &[(name, value)]), [expected]);
     }

@@ -42,8 +42,19 @@ pub(super) fn schemas(generator: &mut SchemaGenerator) -> Map<String, Value> {
             "description": "A position in a session's stream. Opaque: send it back as `Last-Event-ID` or `after`.",
         }),
     );
-    events.extend(live_events());
-    events.extend(control_events(generator));
+    for (kind, id, data) in live_events().into_iter().chain(control_events(generator)) {
+        let link = match data.get("$ref") {
+            Some(_) => data,
+            None => {
+                // inline ones would be left to each generator of clients to name
+                let name = format!("{}Data", pascal(kind));
+                let link = json!({"$ref": format!("#/components/schemas/{name}")});
+                made.insert(name, data);
+                link
+            }
+        };
+        events.push(event(kind, id, &link));
+    }
     made.insert("StreamEvent".into(), json!({
         "description": "An event of a stream: the lines `event:`, `id:` and `data:`, the last as JSON. A frame with an `id:` only moves the cursor.",
         "oneOf": events,
@@ -136,8 +147,11 @@ fn event(kind: &str, id: Option<Value>, data: &Value) -> Value {
         properties["id"] = id;
         required.push("id");
     }
-    json!({"type": "object", "properties": properties, "required": required})
+    json!({"title": format!("{}Event", pascal(kind)), "type": "object", "properties": properties, "required": required})
 }
+
+/// An event that is no record: its type, its id where it has one, its data.
+type Unrecorded = (&'static str, Option<Value>, Value);
 
 fn object(description: &str, properties: &Value) -> Value {
     let required: Vec<String> = properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
@@ -145,7 +159,7 @@ fn object(description: &str, properties: &Value) -> Value {
 }
 
 /// What streams before it is durable. Deltas have an id; progress has none, and only the newest counts.
-fn live_events() -> Vec<Value> {
+fn live_events() -> Vec<Unrecorded> {
     let text = || {
         json!({
             "message_id": {"type": "string", "description": "Of the attempt: new for each, and that of the `message` which replaces all its deltas."},
@@ -162,16 +176,16 @@ fn live_events() -> Vec<Value> {
     report["additionalProperties"] = json!(true);
     let cursor = || Some(json!({"$ref": CURSOR}));
     vec![
-        event("text_delta", cursor(), &object("A piece of the answer.", &text())),
-        event("reasoning_delta", cursor(), &object("A piece of the model's reasoning.", &text())),
-        event("tool_input_delta", cursor(), &object("The model begins to call a tool; the arguments stand in the `message`.", &call)),
-        event("stream_progress", None, &object("What the turn is doing, when it changes and now and then in between.", &progress)),
-        event("tool_progress", None, &report),
+        ("text_delta", cursor(), object("A piece of the answer.", &text())),
+        ("reasoning_delta", cursor(), object("A piece of the model's reasoning.", &text())),
+        ("tool_input_delta", cursor(), object("The model begins to call a tool; the arguments stand in the `message`.", &call)),
+        ("stream_progress", None, object("What the turn is doing, when it changes and now and then in between.", &progress)),
+        ("tool_progress", None, report),
     ]
 }
 
 /// What concerns the connection only.
-fn control_events(generator: &mut SchemaGenerator) -> Vec<Value> {
+fn control_events(generator: &mut SchemaGenerator) -> Vec<Unrecorded> {
     let hello = generator.subschema_for::<Hello<'_>>();
     let at = json!({"at": {"type": "string", "format": "date-time"}});
     let reset = json!({
@@ -184,10 +198,10 @@ fn control_events(generator: &mut SchemaGenerator) -> Vec<Value> {
     );
     closing["properties"]["retry_after_ms"] = json!({"type": "integer", "minimum": 0});
     vec![
-        event("hello", None, &hello.into()),
-        event("heartbeat", None, &object("Every 15 seconds.", &at)),
-        event("reset", None, &object("The cursor cannot be honoured: empty the view, all comes again from record 1.", &reset)),
-        event("closing", None, &closing),
+        ("hello", None, hello.into()),
+        ("heartbeat", None, object("Every 15 seconds.", &at)),
+        ("reset", None, object("The cursor cannot be honoured: empty the view, all comes again from record 1.", &reset)),
+        ("closing", None, closing),
     ]
 }
 

@@ -113,9 +113,20 @@ fn never_null(property: &mut Value) {
     }
 }
 
-/// Takes out what is meant for readers of the code only.
+/// Takes out what is meant for readers of the code only, and what makers of clients read otherwise than it is meant.
 fn for_readers(schema: &mut Value) {
     each_schema(schema, &mut |schema| {
+        // A client fills in a default by itself, and so sends what changes something where absence would not. What is assumed of a field
+        // that is left out stands in its description.
+        for property in
+            schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten().filter_map(|(_, p)| p.as_object_mut())
+        {
+            property.remove("default");
+        }
+        // not every reader of schemas knows that `true` is one
+        if schema.get("items") == Some(&Value::Bool(true)) {
+            schema.insert("items".into(), json!({}));
+        }
         if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint") || format == "double") {
             schema.remove("format");
         }

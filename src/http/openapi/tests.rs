@@ -85,6 +85,24 @@ fn every_operation_says_what_a_reader_needs() {
     }
 }
 
+/// A client that fills in a default sends what would better be absent, and one that is told of no items cannot be made.
+#[test]
+fn makers_of_clients_find_no_default_of_a_field_and_the_items_of_every_list() {
+    fn look(place: &str, value: &Value) {
+        if let Value::Object(object) = value {
+            for (name, property) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                assert!(property.get("default").is_none(), "{place}: {name} has a default");
+            }
+            let is_list =
+                object.get("type").is_some_and(|kind| *kind == "array" || kind.as_array().is_some_and(|all| all.contains(&"array".into())));
+            assert!(!is_list || object.get("items").is_some_and(Value::is_object), "{place}: a list of what?");
+            object.iter().for_each(|(name, inner)| look(&format!("{place}/{name}"), inner));
+        }
+        value.as_array().into_iter().flatten().for_each(|inner| look(place, inner));
+    }
+    look("", &document(&described())["components"]["schemas"]);
+}
+
 /// By the same annotation a handler is routed and described; what is routed otherwise is no API.
 #[test]
 fn only_the_pages_own_files_are_routed_past_the_document() {

@@ -87,7 +87,7 @@ pub(crate) async fn show(
     Ok(body::json(StatusCode::OK, &session.overview()?.object()))
 }
 
-/// A merge-patch (RFC 7396): what is absent stays, `null` removes.
+/// A merge-patch (RFC 7396): what is absent stays, `null` removes. `Content-Type: application/merge-patch+json` will do too.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "ChangeSession")]
 #[serde(deny_unknown_fields)]
@@ -106,8 +106,7 @@ fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(deserializer: 
 /// Change a session
 #[utoipa::path(patch, path = "/v1/sessions/{id}", operation_id = "change_session", tag = "sessions",
     params(SessionPath),
-    request_body(content((Change = "application/json", example = json!({"title": "Boats in June", "metadata": {"customer": null}})),
-        (Change = "application/merge-patch+json"))),
+    request_body(content = Change, example = json!({"title": "Boats in June", "metadata": {"customer": null}})),
     responses((status = 200, description = "The session as it stands now.", body = SessionObject)),
     extensions(
         ("x-codes" = json!(["not_found", "store_unavailable", "rate_limited"])),

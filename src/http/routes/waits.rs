@@ -33,10 +33,19 @@ pub(crate) struct Answers {
     declined: bool,
 }
 
+/// Two shapes, not one with a condition: makers of clients read the first.
 fn one_of_them(schema: &mut Schema) {
-    let answered = json!({"required": ["answers"], "properties": {"answers": {"type": "array"}, "declined": {"const": false}}});
-    let declined = json!({"required": ["declined"], "properties": {"answers": {"type": "null"}, "declined": {"const": true}}});
-    schema.insert("oneOf".into(), json!([answered, declined]));
+    let declined = schema.pointer("/properties/declined/description").cloned();
+    let answers = schema.pointer("/properties/answers/description").cloned();
+    schema.remove("type");
+    schema.remove("properties");
+    schema.remove("additionalProperties");
+    let given = json!({"type": "array", "items": {"$ref": "#/components/schemas/Answer"}, "description": answers});
+    schema.insert("oneOf".into(), json!([
+        {"title": "Answered", "type": "object", "additionalProperties": false, "required": ["answers"], "properties": {"answers": given}},
+        {"title": "Declined", "type": "object", "additionalProperties": false, "required": ["declined"],
+            "properties": {"declined": {"const": true, "description": declined}}},
+    ]));
 }
 
 /// Answer questions
@@ -83,7 +92,7 @@ pub(crate) struct Content {
 
 /// Give the result of a client call
 ///
-/// A call of a tool that the client runs waits for it. No tool of this build is such a one by itself.
+/// A call of a tool that the client runs waits for it. This build has no such tool, so nothing waits here yet.
 #[utoipa::path(post, path = "/v1/sessions/{id}/client_calls/{tool_call_id}", operation_id = "answer_client_call", tag = "questions",
     params(SessionPath, ClientCallPath),
     request_body(content = Content, example = json!({"content": "the page shows two boats"})),

@@ -28,8 +28,7 @@ pub(super) enum Line {
     Call { tool: &'static str, args: Value },
 }
 
-const ABOUT: &str =
-    "I am Portico's built-in demo, a script and not a language model. To talk to a real one, set `OPENAI_API_KEY` and start Portico again.";
+const ABOUT: &str = "I am Portico's built-in demo, a script and not a language model. To talk to a real one, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` and start Portico again.";
 
 const TRY: &str = "Three things to try:\n\n\
     1. **look up a rowing boat**: I call a tool and answer from what it returns.\n\

@@ -86,3 +86,21 @@ fn auto_takes_the_first_row_with_a_key_and_else_the_demo() {
     assert_eq!(table.auto(|row| row.id == "deepseek" || row.id == "anthropic"), "claude-sonnet-5-5");
     assert_eq!(table.auto(|row| row.id == "ollama-cloud"), "demo", "a row without a default model is no answer");
 }
+
+/// The table of names in `config.toml` is this one.
+#[test]
+fn the_configuration_tells_how_models_are_named() {
+    let text = include_str!("../../../config.toml");
+    let lines = text.lines().skip_while(|line| !line.starts_with("#   provider ")).skip(1).take_while(|line| line.starts_with("#   "));
+    let told: Vec<Vec<&str>> = lines.map(|line| line[4..].split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect();
+    let table = Table::new();
+    let or_none = |text: &Option<Text>| text.as_deref().unwrap_or("-").to_owned();
+    let rows = table.rows().iter().map(|row| {
+        let begins = match &row.models {
+            Models::Name(text) | Models::Prefix(text) | Models::Stripped(text) => text.to_string(),
+            Models::Rest => "anything else".to_owned(),
+        };
+        vec![row.id.to_string(), begins, or_none(&row.key_var), or_none(&row.default_model)]
+    });
+    assert_eq!(told, rows.collect::<Vec<_>>());
+}

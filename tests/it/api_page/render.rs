@@ -77,7 +77,19 @@ fn body(api: &Value, operation: &Value) -> String {
     let Some(schema) = resolved(api, schema) else { return String::new() };
     let optional = if operation["requestBody"]["required"] == true { "" } else { " The body may be left out." };
     let said = words(&schema["description"]);
-    format!("\n\n{said}{optional}\n\n| field | is | |\n|---|---|---|\n{}", fields(schema))
+    let rows = match schema["oneOf"].as_array() {
+        Some(all) => all.iter().map(required_fields).collect::<Vec<_>>().join("\n"),
+        None => fields(schema),
+    };
+    format!("\n\n{said}{optional}\n\n| field | is | |\n|---|---|---|\n{rows}")
+}
+
+/// Of one body among several: what makes it that one.
+fn required_fields(schema: &Value) -> String {
+    let mut only = schema.clone();
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    only["properties"].as_object_mut().unwrap().retain(|name, _| required.iter().any(|r| r == name));
+    fields(&only).replace("` |", "?` |")
 }
 
 /// The schema itself, behind references and `null`.
@@ -191,8 +203,9 @@ fn events(api: &Value) -> String {
     let rows = others.map(|event| {
         let data = &event["properties"]["data"];
         let (data, shape) = match resolved(api, data) {
-            Some(named) if data["$ref"].is_string() => (named, kind(data)),
-            Some(_) | None => (data, names(data, &[])),
+            Some(named) if !is_data(data["$ref"].as_str().unwrap_or_default()) => (named, kind(data)),
+            Some(named) => (named, names(named, &[])),
+            None => panic!("an event's data has a schema of its own: {event}"),
         };
         let id = if event["properties"]["id"].is_null() { "no" } else { "yes" };
         format!(
@@ -203,6 +216,11 @@ fn events(api: &Value) -> String {
         )
     });
     format!("Besides the [records](#the-records):\n\n| event | id | data | |\n|---|---|---|---|\n{}", rows.collect::<Vec<_>>().join("\n"))
+}
+
+/// Whether this schema is what an event has and nothing else: its fields stand in the table of events.
+fn is_data(name: &str) -> bool {
+    name.ends_with("Data")
 }
 
 /// The names of the fields, those in parentheses that may be absent; not the ones that `leaving_out` names.
@@ -236,7 +254,10 @@ fn shapes(api: &Value) -> String {
         .filter_map(|(_, content)| resolved_name(&content["schema"]))
         .collect();
     for (name, schema) in object(&api["components"]["schemas"]) {
-        let skipped = name.ends_with("Record") || ["Problem", "StreamEvent"].contains(&name.as_str()) || requests.contains(&name.as_str());
+        let skipped = name.ends_with("Record")
+            || is_data(name)
+            || ["Problem", "StreamEvent"].contains(&name.as_str())
+            || requests.contains(&name.as_str());
         if skipped {
             continue;
         }
