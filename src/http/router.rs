@@ -10,7 +10,7 @@ use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::request_id::{MakeRequestId, RequestId, SetRequestIdLayer};
 use tower_http::set_header::SetResponseHeaderLayer;
-use tracing::{Instrument, Span, field, info_span};
+use tracing::{Instrument, Span, debug, field, info_span};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -116,7 +116,12 @@ async fn stamp(request: axum::extract::Request, next: axum::middleware::Next) ->
 /// Runs the handler in its request's span. What it answers is outside: a stream would enter and leave the span at each of its frames.
 async fn spanned(request: axum::extract::Request, next: axum::middleware::Next) -> axum::response::Response {
     let span = span(&request);
-    next.run(request).instrument(span).await
+    let answered = async {
+        let response = next.run(request).await;
+        debug!(status = response.status().as_u16(), "answered");
+        response
+    };
+    answered.instrument(span).await
 }
 
 /// Ids and the path, never a query or a body: they may hold what nobody else may read.
