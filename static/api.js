@@ -27,5 +27,5 @@ export async function problemOf(answer) {
   if (problem.code === "local_key_required") return "This needs the local key: open the link that the server printed when it started.";
   const words = problem.detail ?? problem.title ?? `The server answered ${answer.status}.`;
   if (answer.status !== 401) return words;
-  return `This page is not let in (${words}). With a key for this server, open ${location.origin}/#key=KEY, the key in place of KEY.`;
+  return `This page needs a key that this server takes. Open ${location.origin}/#key=KEY with your key in place of KEY; who runs the server gives you one.`;
 }

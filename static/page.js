@@ -203,7 +203,8 @@ const on = {
   },
   tool_end({ tool_call_id, tool, duration_ms, artifact_id, bytes }) {
     const done = duration_ms < 1000 ? "done" : `done in ${(duration_ms / 1000).toFixed(1)} s`;
-    endTool(tool_call_id, tool, artifact_id ? `${done}, ${Math.ceil(bytes / 1000)} KB kept` : done, "");
+    const line = endTool(tool_call_id, tool, artifact_id ? `${done}, ` : done, "");
+    if (artifact_id) line?.append(artifactButton(artifact_id, `${Math.ceil(bytes / 1000)} KB kept`));
   },
   tool_error: ({ tool_call_id, tool, code }) => endTool(tool_call_id, tool, `failed: ${code}`, "failed"),
   tool_denied: ({ tool_call_id, tool }) => endTool(tool_call_id, tool, "was not allowed", "failed"),
@@ -289,9 +290,26 @@ function toolLine(id, tool, state) {
 
 /** A model may use a call's id again in a later step, so an ended line is nobody's any more. */
 function endTool(id, tool, state, kind) {
-  if (view.told.delete(id)) view.tools.get(id)?.remove();
-  else toolLine(id, tool, state).className = `tool ${kind}`;
+  const told = view.told.delete(id);
+  if (told) view.tools.get(id)?.remove();
+  const line = told ? null : toolLine(id, tool, state);
+  if (line) line.className = `tool ${kind}`;
   view.tools.delete(id);
+  return line;
+}
+
+/** Opens a kept result as text in a tab of its own: a plain link could not show the key. */
+function artifactButton(id, label) {
+  const made = element("button", "quiet kept", label);
+  made.type = "button";
+  made.onclick = () => attempt(async () => {
+    const answer = await get(`${path()}/artifacts/${encodeURIComponent(id)}`);
+    if (!answer.ok) throw new Error(await problemOf(answer));
+    const url = URL.createObjectURL(new Blob([await answer.blob()], { type: "text/plain; charset=utf-8" }));
+    open(url, "_blank", "noopener");
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  });
+  return made;
 }
 
 /** A card on the page, and how to fold it; as something new in the log it is read out. */

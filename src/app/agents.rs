@@ -302,7 +302,10 @@ impl Setup for Agents {
 
     fn knows_model(&self, agent: &str, model: &str) -> Result<(), String> {
         let agent = self.agents.get(agent).ok_or_else(|| format!("there is no agent {agent:?}"))?;
-        self.row(agent, Some(model)).map(drop)
+        // a caller may be far from the settings, which the operator's words are about
+        let words =
+            |_| format!("this gateway answers with no model {model:?}; leave it out for the agent's own, or ask who runs the gateway");
+        self.row(agent, Some(model)).map(drop).map_err(words)
     }
 
     fn max_queue(&self, agent: &str) -> usize {

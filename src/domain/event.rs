@@ -22,6 +22,9 @@ macro_rules! family {
         pub enum $family { $($event($event)),+ }
 
         impl $family {
+            /// The wire names.
+            pub(super) const KINDS: &[&str] = &[$($kind),+];
+
             /// The wire name.
             pub(super) fn kind(&self) -> &'static str {
                 match self { $(Self::$event(_) => $kind),+ }
@@ -88,6 +91,19 @@ impl AgentEvent {
             Self::Pending(e) => e.kind(),
             Self::Unknown(e) => &e.kind,
         }
+    }
+
+    /// The wire names that this build knows.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        let families = [
+            session::Session::KINDS,
+            input::Input::KINDS,
+            turn::Turn::KINDS,
+            model::Model::KINDS,
+            tool::Tool::KINDS,
+            pending::Pending::KINDS,
+        ];
+        families.into_iter().flatten().copied()
     }
 
     /// Reads the event of the given type from a record's whole text.

@@ -5,6 +5,9 @@ use serde::Serialize;
 
 use super::{MessageId, ToolCallId};
 
+/// The wire names of live events.
+pub const KINDS: [&str; 5] = ["text_delta", "reasoning_delta", "tool_input_delta", "stream_progress", "tool_progress"];
+
 /// A live event of the running turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LiveEvent {

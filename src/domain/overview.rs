@@ -47,6 +47,7 @@ pub enum Status {
     Running,
     /// An open turn waits for a person.
     Waiting,
+    /// Kept for later: no session is paused in this version.
     Paused,
 }
 
@@ -61,9 +62,12 @@ pub struct SessionObject {
     pub title: Option<String>,
     pub metadata: Metadata,
     pub status: Status,
+    /// The open turn; absent where none is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// The `seq` of the newest record of its ledger.
     pub head: Seq,
+    /// Accepted messages that no turn has claimed yet.
     pub queued: usize,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,

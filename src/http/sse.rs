@@ -22,10 +22,10 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tracing::{Span, warn};
 
 use super::Gateway;
-use crate::domain::live::StreamMode;
+use crate::domain::live::{self, StreamMode};
 use crate::domain::overview::RunningTool;
 use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
-use crate::domain::{Clock, Cursor, MessageId, Seq, SessionId, View};
+use crate::domain::{AgentEvent, Clock, Cursor, MessageId, Seq, SessionId, View};
 use crate::meter::Share;
 use crate::session::feed::{Closing, LiveHello};
 use crate::session::reader::Pulled;
@@ -38,6 +38,14 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const RETRY_MS: u64 = 1_000;
 /// When a client comes back that met trouble.
 const TROUBLE_MS: u64 = 3_000;
+
+/// The wire names of what concerns the connection only: a filter may name them, and they come in any case.
+const CONTROL_KINDS: [&str; 4] = ["hello", "heartbeat", "reset", "closing"];
+
+/// The wire names of all that a stream can have.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    AgentEvent::kinds().chain(live::KINDS).chain(CONTROL_KINDS)
+}
 
 /// One event. `data` is JSON without a line end; `id` moves the client's cursor.
 pub(super) fn frame(out: &mut String, event: &str, id: Option<Cursor>, data: &str) {

@@ -4,6 +4,7 @@
 //! [`retry_after`] when to come back. No message that leaves this folder holds a key: see [`redact`].
 
 use std::error::Error;
+use std::io;
 use std::time::{Duration, SystemTime};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -83,7 +84,11 @@ pub fn transport(error: &reqwest::Error) -> ModelError {
     } else {
         (ErrorClass::Retry, "transport_cut")
     };
-    ModelError { class, code, message: shorten(&chain(error)), retry_after: None }
+    let message = match error.url() {
+        Some(url) if error.is_connect() => format!("cannot reach {url} ({})", root(error)),
+        _ => chain(error),
+    };
+    ModelError { class, code, message: shorten(&message), retry_after: None }
 }
 
 /// A stream ended before its answer did.
@@ -125,6 +130,16 @@ fn chain(error: &reqwest::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// The last cause, without the number that the system has for it.
+fn root(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    let of_system = cause.downcast_ref::<io::Error>().filter(|io| io.raw_os_error().is_some());
+    of_system.map_or_else(|| cause.to_string(), |io| io.kind().to_string())
 }
 
 async fn head_of_body(response: &mut reqwest::Response) -> Vec<u8> {

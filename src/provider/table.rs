@@ -100,10 +100,10 @@ pub struct Setting {
 /// Why a provider's settings make no row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    #[error("providers.{id}: a provider that is not built in needs {key}")]
-    Missing { id: String, key: &'static str },
-    #[error("providers.{id}: the built-in demo has no settings")]
-    Fixed { id: String },
+    #[error("a provider that is not built in needs {key}")]
+    Missing { key: &'static str },
+    #[error("the built-in demo has no settings")]
+    Fixed,
     #[error("base_url ends in /v1, which the wire \"anthropic\" adds by itself: leave it out")]
     Versioned,
 }
@@ -132,7 +132,7 @@ impl Table {
     /// When the settings lack what a new row needs, or change what cannot be changed.
     pub fn configure(&mut self, id: &str, setting: Setting) -> Result<(), SettingError> {
         let base_url = setting.base_url.map(|url| Text::from(url.trim_end_matches('/').to_owned()));
-        let missing = |key| SettingError::Missing { id: id.into(), key };
+        let missing = |key| SettingError::Missing { key };
         let known = self.rows.iter_mut().find(|row| row.id == id);
         let wire = setting.wire.or(known.as_ref().map(|row| row.wire)).unwrap_or(Wire::OpenAiChat);
         if wire == Wire::Anthropic && base_url.as_ref().is_some_and(|url| url.ends_with("/v1")) {
@@ -140,7 +140,7 @@ impl Table {
         }
         if let Some(row) = known {
             if row.wire == Wire::Demo {
-                return Err(SettingError::Fixed { id: id.into() });
+                return Err(SettingError::Fixed);
             }
             row.wire = wire;
             row.base_url = base_url.unwrap_or_else(|| row.base_url.clone());

@@ -230,6 +230,18 @@ describe("with the demo model", () => {
     await close();
   });
 
+  test("a kept result opens from its line, as text and with the tab's key", async () => {
+    const { page, complaints, close } = await openPage(server.link);
+    await say(page, "look up everything");
+    const kept = page.getByRole("button", { name: / KB kept$/ }).first();
+    await kept.waitFor();
+    await turnEnds(page);
+    const [opened] = await Promise.all([page.context().waitForEvent("page"), kept.click()]);
+    await opened.getByText("day 1: rowing boat, free").waitFor();
+    assert.deepEqual(complaints, []);
+    await close();
+  });
+
   test("suggestions begin a conversation; what is denied or stopped folds; Back returns to it; nothing scrolls sideways", async () => {
     const { page, complaints, close } = await openPage(server.link, { viewport: { width: 320, height: 640 } });
     const fits = async () => {

@@ -45,6 +45,28 @@ fn renew_api_md() {
     std::fs::write(docs("API.md"), made()).unwrap();
 }
 
+/// The table of a turn's codes has each that the sources give, and no other.
+#[test]
+fn the_codes_of_a_turn_are_those_of_the_sources() {
+    let template = std::fs::read_to_string(docs("API.in.md")).unwrap();
+    let section = template.split("\n## Codes of a turn\n").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let named: BTreeSet<&str> = section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
+    let source = |file: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file)).unwrap();
+    let (tool, classify) = (source("domain/event/tool.rs"), source("provider/http/classify.rs"));
+    let constants = tool.split("pub mod codes").nth(1).unwrap().lines().filter_map(|line| line.trim().strip_prefix("pub const "));
+    let verdicts = classify.lines().filter(|line| line.contains(": Verdict = (")).filter_map(|line| line.split('"').nth(1));
+    let elsewhere =
+        ["provider/http.rs", "agent/attempt.rs", "agent/run.rs", "session/actor/turns.rs", "app/agents.rs", "domain/event/model.rs"]
+            .map(source);
+    let marks = ["code: \"", "Retry, \"", "Final, \"", "End::error(\"", "error(\"", "DEADLINE: &str = \"", "RESTART: &str = \""];
+    let given = elsewhere.iter().flat_map(|text| marks.iter().flat_map(|mark| text.split(mark).skip(1)));
+    let given = given.filter_map(|rest| rest.split('"').next()).filter(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+    let mut there: BTreeSet<&str> = constants.filter_map(|line| line.split(':').next()).collect();
+    assert!(there.len() >= 9 && verdicts.clone().count() >= 10, "the sources are read as they are written");
+    there.extend(verdicts.chain(given));
+    assert_eq!(named, there);
+}
+
 #[tokio::test]
 async fn the_gateway_serves_the_document_to_everybody() {
     let gateway = Gateway::bare().await;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::harness::{Frame, Gateway, Sse, of_kind, text, the};
+use crate::harness::{Frame, Gateway, Provider, Sse, of_kind, text, the};
 
 #[tokio::test]
 async fn without_a_key_the_demo_answers_and_says_what_it_is() {
@@ -20,6 +20,16 @@ async fn without_a_key_the_demo_answers_and_says_what_it_is() {
     assert_eq!(done["reason"], "completed");
     assert!(text(done, "/answer").to_lowercase().contains("demo"), "it says plainly that it is a demo: {done}");
     assert_eq!(of_kind(&records, "request")[0]["provider"], "demo");
+}
+
+#[tokio::test]
+async fn the_page_suggests_bookings_only_where_the_demo_can_book() {
+    let page = |body: Vec<u8>| String::from_utf8(body).unwrap();
+    let demo = page(Gateway::bare().await.get("/").await.body);
+    assert!(demo.contains("<body class=\"with-demo\">") && demo.contains("class=\"demo\""), "{demo}");
+    let provider = Provider::start().await;
+    let other = page(Gateway::start(&provider).await.get("/").await.body);
+    assert!(other.contains("<body>") && other.contains("class=\"no-demo\""), "{other}");
 }
 
 #[tokio::test]

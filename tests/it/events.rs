@@ -117,6 +117,22 @@ async fn types_filter_and_bring_what_closes_live_text() {
 }
 
 #[tokio::test]
+async fn a_type_that_is_none_is_refused_and_told_what_there_is() {
+    let provider = Provider::start().await;
+    let gateway = Gateway::start(&provider).await;
+    let id = gateway.session().await;
+    let refused = gateway.get(&format!("{}?types=done,foo", path(&id))).await;
+    let problem = refused.problem(422, "invalid_request");
+    assert_eq!(text(&problem, "/errors/0/pointer"), "types");
+    let detail = text(&problem, "/errors/0/detail");
+    assert!(["\"foo\"", "message", "text_delta", "heartbeat"].iter().all(|name| detail.contains(name)), "{detail}");
+    for taken in ["turn_start, done", "tool_progress", "hello", "", ","] {
+        let taken = taken.replace(' ', "%20");
+        Sse::open(&gateway, &format!("{}?types={taken}", path(&id)), &[]).await.event("hello").await;
+    }
+}
+
+#[tokio::test]
 async fn many_readers_see_the_same_and_a_gone_one_costs_nothing() {
     let provider = Provider::start().await;
     let gateway = Gateway::start(&provider).await;

@@ -76,6 +76,9 @@ async fn the_list_pages_through_every_session_once() {
     assert_eq!(seen.iter().cloned().collect::<BTreeSet<_>>(), made);
     let only = gateway.get("/v1/sessions?channel=cli").await.expect(200);
     assert_eq!(list(&only, "/data").iter().map(|r| text(r, "/id")).collect::<Vec<_>>(), [cli]);
+    let problem = gateway.get("/v1/sessions?channel=foo").await.problem(422, "invalid_request");
+    assert_eq!(text(&problem, "/errors/0/pointer"), "channel");
+    assert!(text(&problem, "/detail").contains("there are: cli, web, api"), "an empty list would hide the mistake: {problem}");
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ impl Over<'_> {
 
     fn line(&self, whole: usize, shown: usize) -> String {
         let Self { id, kept, .. } = self;
-        let of_it = if *kept == whole { "All of it is".to_owned() } else { format!("The first {kept} are") };
+        let of_it = if *kept == whole { "What the tool gave is".to_owned() } else { format!("The first {kept} are") };
         let how = match self.reader {
             Some(tool) => format!("{tool} reads on: {{\"artifact_id\":\"{id}\",\"offset\":{shown}}}"),
             None => "no tool here reads it".to_owned(),

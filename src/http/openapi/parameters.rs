@@ -5,10 +5,12 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use crate::channel::PROFILES;
 use crate::domain::View;
 use crate::domain::pending::ItemStatus;
 use crate::http::body;
 use crate::http::routes::{DEFAULT_LIMIT, MAX_LIMIT};
+use crate::http::sse;
 
 /// Makes a parameter: a type that an annotation names in `params(..)`.
 macro_rules! parameter {
@@ -32,6 +34,12 @@ fn text() -> ObjectBuilder {
 
 fn words(all: &[&str]) -> ObjectBuilder {
     text().enum_values(Some(all.iter().copied()))
+}
+
+/// Some of the events' names, with commas between them.
+fn types() -> ObjectBuilder {
+    let name = format!("({})", sse::kinds().collect::<Vec<_>>().join("|"));
+    text().pattern(Some(format!("^{name}(,{name})*$")))
 }
 
 fn limit() -> ObjectBuilder {
@@ -81,8 +89,8 @@ parameter!(
     Types,
     "types",
     ParameterIn::Query,
-    text(),
-    "Only events of these types, separated by commas. A type of delta brings `message`, `retry` and `done` along, which end what deltas began."
+    types(),
+    "Only events of these types, separated by commas: names of records, of live events, of control events. A type of delta brings `message`, `retry` and `done` along, which end what deltas began."
 );
 parameter!(
     ViewOf,
@@ -91,7 +99,7 @@ parameter!(
     words(&View::ALL.map(View::as_str)),
     "A narrower view than the credential's own: `chat` is the conversation, `owner` how the agent came to it, `admin` everything."
 );
-parameter!(OfChannel, "channel", ParameterIn::Query, text(), "Only sessions of this channel.");
+parameter!(OfChannel, "channel", ParameterIn::Query, words(&PROFILES.map(|p| p.label)), "Only sessions of this channel.");
 parameter!(OfStatus, "status", ParameterIn::Query, words(&ItemStatus::ALL.map(ItemStatus::as_str)), "Only approvals that stand like this.");
 parameter!(
     IdempotencyKey,

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::document;
 use crate::http::code::Code;
 use crate::http::router::described;
+use crate::http::sse;
 
 const RENEW: &str = "cargo test --lib renew_openapi_json -- --ignored";
 
@@ -52,6 +53,15 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
         Value::Array(all) => all.iter().for_each(|inner| references(inner, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
+}
+
+/// Else a filter would refuse an event that the document names.
+#[test]
+fn the_events_of_the_document_are_those_that_a_filter_may_name() {
+    let api = document(&described());
+    let events = api["components"]["schemas"]["StreamEvent"]["oneOf"].as_array().unwrap();
+    let named: Vec<&str> = events.iter().map(|event| event["properties"]["event"]["const"].as_str().unwrap()).collect();
+    assert_eq!(named, sse::kinds().collect::<Vec<_>>());
 }
 
 #[test]

@@ -65,10 +65,7 @@ pub(crate) async fn feed(
     let view = view_for(&caller, query.view.as_deref())?;
     let last = headers.get("last-event-id").map(|v| v.to_str().unwrap_or("?"));
     let start = start(last.filter(|id| !id.is_empty()).or(query.after.as_deref()));
-    let types = query
-        .types
-        .filter(|types| !types.trim().is_empty())
-        .map(|types| Arc::new(types.split(',').map(|t| t.trim().to_owned()).collect::<BTreeSet<_>>()));
+    let types = types(query.types.as_deref().unwrap_or_default())?;
     match gateway.sessions.repair(&session).await.map_err(ApiError::from) {
         Err(error) if error.status.is_server_error() => return Ok(sse::trouble()),
         repaired => repaired?,
@@ -84,6 +81,16 @@ fn start(text: Option<&str>) -> Start {
         Some("head") => Start::Head,
         Some(text) => text.parse().map_or(Start::Malformed, Start::At),
     }
+}
+
+/// `None` for all. A name that is none would be a stream on which nothing ever comes.
+fn types(text: &str) -> Result<Option<Arc<BTreeSet<String>>>, ApiError> {
+    let asked: BTreeSet<String> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect();
+    if let Some(unknown) = asked.iter().find(|name| !sse::kinds().any(|kind| kind == *name)) {
+        let there = sse::kinds().collect::<Vec<_>>().join(", ");
+        return Err(ApiError::invalid("types", format!("{unknown:?} is no type of event; there are: {there}")));
+    }
+    Ok((!asked.is_empty()).then(|| Arc::new(asked)))
 }
 
 /// `None` while the session's readers are being told to go.

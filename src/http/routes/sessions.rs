@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Page};
+use crate::channel::PROFILES;
 use crate::domain::event::session::Metadata;
 use crate::domain::overview::SessionObject;
 use crate::domain::{MessageId, Overview, Principal, Scope, SessionId};
@@ -38,6 +39,11 @@ pub(super) fn scope(caller: &Principal, path: &str) -> String {
     format!("{}\n{path}", caller.name)
 }
 
+fn no_channel(pointer: &str, asked: &str) -> ApiError {
+    let there = PROFILES.map(|p| p.label).join(", ");
+    ApiError::invalid(pointer, format!("there is no channel {asked:?}; there are: {there}"))
+}
+
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
     channel: Option<String>,
@@ -59,6 +65,9 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
     need(&caller, Scope::SessionsRead, "this")?;
+    if let Some(channel) = query.channel.as_deref().filter(|channel| !PROFILES.iter().any(|p| p.label == *channel)) {
+        return Err(no_channel("channel", channel));
+    }
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.is_admin()).then(|| caller.name.clone()),

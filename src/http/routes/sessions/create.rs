@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use sha2::Sha256;
 
-use super::{PATH, scope};
+use super::{PATH, no_channel, scope};
 use crate::channel::PROFILES;
 use crate::domain::digest::hex;
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
@@ -91,8 +91,7 @@ pub(crate) async fn create(
 fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<SessionCreated, ApiError> {
     let channel = create.channel.unwrap_or_else(|| "api".into());
     if gateway.sessions.settings().setup.profile(&channel).is_none() {
-        let there = PROFILES.map(|p| p.label).join(", ");
-        return Err(ApiError::invalid("/channel", format!("there is no channel {channel:?} to create sessions on; there are: {there}")));
+        return Err(no_channel("/channel", &channel));
     }
     gateway.channel_open_to(caller, &channel, "a cli session")?;
     let agent = create.agent.unwrap_or_else(|| "default".into());

@@ -96,6 +96,8 @@ async fn silence_is_a_timeout_and_nobody_there_a_connect_error() {
     let (_, error) = listener::stream(provider, &format!("http://{closed}"), DEADLINE).await;
     let error = error.unwrap();
     assert_eq!((error.class, error.code), (ErrorClass::Retry, "connect"));
+    assert!(error.message.starts_with(&format!("cannot reach http://{closed}/")), "{error}");
+    assert!(error.message.ends_with(" (connection refused)"), "{error}");
     let (_, error) = listener::stream(provider, "not a url", DEADLINE).await;
     assert_eq!(error.unwrap().class, ErrorClass::Final);
 }
