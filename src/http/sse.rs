@@ -42,9 +42,18 @@ const TROUBLE_MS: u64 = 3_000;
 /// The wire names of what concerns the connection only: a filter may name them, and they come in any case.
 const CONTROL_KINDS: [&str; 4] = ["hello", "heartbeat", "reset", "closing"];
 
+/// Names that the contract has and this build does not send: a client that filters by them is right, and sees none.
+const RESERVED_KINDS: [&str; 8] =
+    ["microcompact", "compaction", "context_cleared", "memory_recalled", "memory_flush", "handoff", "delivery", "schedule"];
+
 /// The wire names of all that a stream can have.
 pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
     AgentEvent::kinds().chain(live::KINDS).chain(CONTROL_KINDS)
+}
+
+/// The names that a filter may have.
+pub(super) fn filters() -> impl Iterator<Item = &'static str> {
+    kinds().chain(RESERVED_KINDS)
 }
 
 /// One event. `data` is JSON without a line end; `id` moves the client's cursor.

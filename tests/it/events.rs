@@ -126,7 +126,7 @@ async fn a_type_that_is_none_is_refused_and_told_what_there_is() {
     assert_eq!(text(&problem, "/errors/0/pointer"), "types");
     let detail = text(&problem, "/errors/0/detail");
     assert!(["\"foo\"", "message", "text_delta", "heartbeat"].iter().all(|name| detail.contains(name)), "{detail}");
-    for taken in ["turn_start, done", "tool_progress", "hello", "", ","] {
+    for taken in ["turn_start, done", "tool_progress", "hello", "", ",", "done,delivery"] {
         let taken = taken.replace(' ', "%20");
         Sse::open(&gateway, &format!("{}?types={taken}", path(&id)), &[]).await.event("hello").await;
     }

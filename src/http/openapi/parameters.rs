@@ -38,7 +38,7 @@ fn words(all: &[&str]) -> ObjectBuilder {
 
 /// Some of the events' names, with commas between them.
 fn types() -> ObjectBuilder {
-    let name = format!("({})", sse::kinds().collect::<Vec<_>>().join("|"));
+    let name = format!("({})", sse::filters().collect::<Vec<_>>().join("|"));
     text().pattern(Some(format!("^{name}(,{name})*$")))
 }
 

@@ -86,7 +86,7 @@ fn start(text: Option<&str>) -> Start {
 /// `None` for all. A name that is none would be a stream on which nothing ever comes.
 fn types(text: &str) -> Result<Option<Arc<BTreeSet<String>>>, ApiError> {
     let asked: BTreeSet<String> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect();
-    if let Some(unknown) = asked.iter().find(|name| !sse::kinds().any(|kind| kind == *name)) {
+    if let Some(unknown) = asked.iter().find(|name| !sse::filters().any(|kind| kind == *name)) {
         let there = sse::kinds().collect::<Vec<_>>().join(", ");
         return Err(ApiError::invalid("types", format!("{unknown:?} is no type of event; there are: {there}")));
     }
