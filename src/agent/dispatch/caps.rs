@@ -80,7 +80,9 @@ impl Over<'_> {
     /// What the model sees of it within `room`: its beginning, and a line that says where the rest is.
     pub(super) fn content(&self, room: usize) -> String {
         let whole = length(self.text);
-        let beginning = first(self.text, PREVIEW.min(room.saturating_sub(length(&self.line(whole, PREVIEW)))));
+        // the line and the line feed in front of it
+        let beyond = length(&self.line(whole, PREVIEW)) + 1;
+        let beginning = first(self.text, PREVIEW.min(room.saturating_sub(beyond)));
         format!("{beginning}\n{}", self.line(whole, length(beginning)))
     }
 

@@ -46,6 +46,13 @@ proptest! {
     }
 
     #[test]
+    fn a_result_that_is_over_stays_within_its_room(length_of in RESULT_CAP..90_000usize, room in LEAST..3_000usize, reads in any::<bool>()) {
+        let (id, text) = (id(), "x".repeat(length_of));
+        let over = Over { id: &id, text: &text, kept: length_of, reader: reads.then_some("read_artifact") };
+        prop_assert!(length(&over.content(room)) <= room);
+    }
+
+    #[test]
     fn a_cut_stays_within_its_room(text in ".{0,900}", room in LEAST..1_000usize) {
         let fitted = cut(text.clone(), room);
         prop_assert!(length(&fitted) <= room);
