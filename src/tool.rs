@@ -35,9 +35,17 @@ pub use toolbox::Toolbox;
 pub trait Tool: fmt::Debug + Send + Sync + 'static {
     fn spec(&self) -> ToolSpec;
 
+    /// What its calls do, which the next methods go by unless the tool says otherwise.
+    fn nature(&self) -> Nature {
+        Nature::Acts
+    }
+
     /// What holds where the operator says nothing; `None` is the channel's default.
     fn default_policy(&self) -> Option<Policy> {
-        None
+        match self.nature() {
+            Nature::Reads => Some(Policy::Allow),
+            Nature::Acts => None,
+        }
     }
 
     fn needs(&self) -> Needs {
@@ -50,17 +58,17 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
 
     /// It changes something outside: a call whose outcome is unknown is not run again, and deciding on it needs more than reading.
     fn effects(&self) -> bool {
-        true
+        self.nature() == Nature::Acts
     }
 
     /// Running the same call twice does no harm.
     fn idempotent(&self) -> bool {
-        false
+        self.nature() == Nature::Reads
     }
 
     /// With these arguments it may run beside others. Asked again right before each start.
     fn parallel(&self, _args: &Args) -> bool {
-        false
+        self.nature() == Nature::Reads
     }
 
     /// The same result in `room` characters, from a tool that can be asked for the rest of it: what is shown says from where. `None` from
@@ -84,6 +92,15 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
 
     /// Runs the body. When `context.cancel` fires it ends what it started and returns soon.
     fn call(&self, context: ToolContext, args: Args) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// What the calls of a tool do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// They change something outside, one after the other, and nobody knows what a second one does.
+    Acts,
+    /// They only read: allowed without asking, beside others, and again.
+    Reads,
 }
 
 /// What a body is given.

@@ -12,6 +12,8 @@ pub(super) mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Arc, LazyLock};
+
 use axum::Extension;
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -37,14 +39,15 @@ const ABOUT: &str = "A gateway that keeps one agent per session and delivers wha
     Optional fields are absent, never null. Fields and event types may be added: skip those that you do not know. \
     Times are RFC 3339 in UTC with milliseconds.";
 
-/// The document's text, made once.
-#[derive(Clone, Debug)]
-pub(super) struct Document(Bytes);
+/// The document: its text is made when somebody first asks for it, so that no start waits for it, and once.
+#[derive(Clone)]
+pub(super) struct Document(Arc<LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>>);
 
 impl Document {
-    pub(super) fn of(annotated: &OpenApi) -> Self {
+    pub(super) fn of(annotated: OpenApi) -> Self {
         // a document of our own making always has a text
-        Self(serde_json::to_vec(&document(annotated)).unwrap_or_default().into())
+        let text = move || serde_json::to_vec(&document(&annotated)).unwrap_or_default().into();
+        Self(Arc::new(LazyLock::new(Box::new(text))))
     }
 }
 
@@ -54,7 +57,7 @@ impl Document {
     extensions(("x-curl" = json!("curl -s $B/openapi.json")))
 )]
 pub(super) async fn show(Extension(Document(text)): Extension<Document>) -> Response {
-    body::raw_json(StatusCode::OK, text)
+    body::raw_json(StatusCode::OK, Bytes::clone(&text))
 }
 
 /// The whole document: the annotations, completed.

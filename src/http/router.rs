@@ -45,7 +45,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));
     api.merge(page)
-        .layer(Extension(Document::of(&described)))
+        .layer(Extension(Document::of(described)))
         .fallback(|| async { ApiError::not_found("there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
             ApiError::new(Code::InvalidRequest, "this path does not take this method").with_status(StatusCode::METHOD_NOT_ALLOWED)

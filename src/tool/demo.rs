@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Tool, ToolContext, ToolFailure, ToolOutput, parse};
+use super::{Nature, Tool, ToolContext, ToolFailure, ToolOutput, parse};
 use crate::domain::Args;
 use crate::domain::digest::sha256;
 use crate::domain::event::input::Trust;
@@ -57,20 +57,8 @@ impl Tool for DemoLookup {
         }
     }
 
-    fn default_policy(&self) -> Option<Policy> {
-        Some(Policy::Allow)
-    }
-
-    fn effects(&self) -> bool {
-        false
-    }
-
-    fn idempotent(&self) -> bool {
-        true
-    }
-
-    fn parallel(&self, _args: &Args) -> bool {
-        true
+    fn nature(&self) -> Nature {
+        Nature::Reads
     }
 
     fn check(&self, args: &Args) -> Result<(), String> {

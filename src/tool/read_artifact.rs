@@ -7,9 +7,9 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Tool, ToolContext, ToolFailure, ToolOutput, parse};
+use super::{Nature, Tool, ToolContext, ToolFailure, ToolOutput, parse};
 use crate::domain::event::tool::codes;
-use crate::domain::toolset::{Policy, ToolSpec};
+use crate::domain::toolset::ToolSpec;
 use crate::domain::{Args, Artifact};
 
 pub const NAME: &str = "read_artifact";
@@ -107,20 +107,8 @@ impl Tool for ReadArtifact {
         }
     }
 
-    fn default_policy(&self) -> Option<Policy> {
-        Some(Policy::Allow)
-    }
-
-    fn effects(&self) -> bool {
-        false
-    }
-
-    fn idempotent(&self) -> bool {
-        true
-    }
-
-    fn parallel(&self, _args: &Args) -> bool {
-        true
+    fn nature(&self) -> Nature {
+        Nature::Reads
     }
 
     fn within(&self, content: &str, room: usize) -> Option<String> {

@@ -18,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::net_guard::{GuardedClient, shortened};
-use super::{Tool, ToolContext, ToolFailure, ToolOutput, parse};
+use super::{Nature, Tool, ToolContext, ToolFailure, ToolOutput, parse};
 use crate::domain::event::input::Trust;
 use crate::domain::event::tool::codes;
-use crate::domain::toolset::{Policy, ToolSpec};
+use crate::domain::toolset::ToolSpec;
 use crate::domain::{Args, Clock};
 
 mod article;
@@ -189,20 +189,8 @@ impl Tool for WebFetch {
         }
     }
 
-    fn default_policy(&self) -> Option<Policy> {
-        Some(Policy::Allow)
-    }
-
-    fn effects(&self) -> bool {
-        false
-    }
-
-    fn idempotent(&self) -> bool {
-        true
-    }
-
-    fn parallel(&self, _args: &Args) -> bool {
-        true
+    fn nature(&self) -> Nature {
+        Nature::Reads
     }
 
     fn timeout(&self) -> Duration {

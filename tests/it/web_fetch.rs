@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::{Mutex, watch};
 
 use crate::harness::provider::results;
 use crate::harness::{Gateway, Provider, Reply, Settings, kind, list, of_kind, soon, text, the};
@@ -26,7 +26,9 @@ enum Then {
 struct Site {
     port: u16,
     connections: Arc<AtomicUsize>,
-    requests: Arc<tokio::sync::Mutex<Vec<String>>>,
+    /// How many have the whole answer on its way to them.
+    answered: watch::Receiver<usize>,
+    requests: Arc<Mutex<Vec<String>>>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
@@ -34,8 +36,9 @@ impl Site {
     async fn start(answer: Vec<u8>, then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::<tokio::sync::Mutex<Vec<String>>>::default());
+        let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::<Mutex<Vec<String>>>::default());
         let (counter, seen) = (connections.clone(), requests.clone());
+        let (sent, answered) = watch::channel(0);
         let accepting = tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
                 counter.fetch_add(1, Ordering::SeqCst);
@@ -43,12 +46,13 @@ impl Site {
                 while !request.ends_with(b"\r\n\r\n") && socket.read_buf(&mut request).await.is_ok_and(|n| n > 0) {}
                 seen.lock().await.push(String::from_utf8_lossy(&request).into_owned());
                 let _ = socket.write_all(&answer).await;
+                sent.send_modify(|count| *count += 1);
                 if matches!(then, Then::Hang) {
                     let _ = socket.read_buf(&mut request).await;
                 }
             }
         });
-        Self { port, connections, requests, accepting }
+        Self { port, connections, answered, requests, accepting }
     }
 
     async fn page(content_type: &str, body: &[u8]) -> Self {
@@ -63,6 +67,11 @@ impl Site {
 
     fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
+    }
+
+    /// Somebody has been answered.
+    async fn answered(&self) {
+        soon("an answer", self.answered.clone().wait_for(|count| *count > 0)).await.unwrap();
     }
 }
 
@@ -211,12 +220,7 @@ async fn a_cancel_leaves_the_server() {
     let id = gateway.session().await;
     provider.push(Reply::stream().call("c1", "web_fetch", &json!({"url": site.url()})).calls());
     gateway.say(&id, "read it").await;
-    soon("the request", async {
-        while site.connections() == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    site.answered().await;
     gateway.post(&format!("/v1/sessions/{id}/cancel"), &json!({})).await.expect(200);
     let records = gateway.audited(&id).await;
     assert_eq!(text(the(&records, "tool_error"), "/code"), "ABORTED");
@@ -238,12 +242,7 @@ async fn a_stop_does_not_wait_for_a_parser() {
     let id = gateway.session().await;
     provider.push(Reply::stream().call("c1", "web_fetch", &json!({"url": site.url()})).calls());
     gateway.say(&id, "read it").await;
-    soon("the page", async {
-        while site.requests.lock().await.is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    site.answered().await;
     gateway.sigterm().await;
     assert_eq!(gateway.ended().await, Some(0));
 }

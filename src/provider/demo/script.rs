@@ -122,7 +122,7 @@ fn report(request: &ModelRequest) -> String {
     });
     let mut parts: Vec<String> = results.map(|(tool, content, is_error)| outcome(tool, content, is_error)).collect();
     parts.reverse();
-    parts.push("*(I am the built-in demo; set `OPENAI_API_KEY` for a real model.)*".into());
+    parts.push("*(I am the built-in demo; set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` for a real model.)*".into());
     parts.join("\n\n")
 }
 
@@ -132,10 +132,20 @@ fn outcome(tool: &str, content: &str, is_error: bool) -> String {
         (BOOKING, true) => format!("Nothing was booked. What I was told: {content}"),
         (BOOKING, false) => format!("Booked, as far as a demo books: {content}\n\nThis had no outside effect."),
         (LOOKUP, true) => format!("I could not look it up. What I was told: {content}"),
-        (LOOKUP, false) => format!("This is what I found: {content}"),
+        (LOOKUP, false) => format!("This is what I found: {}", brief(content)),
         (other, true) => format!("`{other}` failed: {content}"),
         (other, false) => format!("`{other}` returned: {content}"),
     }
+}
+
+/// A result as a person wants to hear it: of a long one the first lines.
+fn brief(content: &str) -> String {
+    const LINES: usize = 12;
+    if content.lines().count() <= LINES {
+        return content.into();
+    }
+    let first: Vec<&str> = content.lines().take(LINES).collect();
+    format!("{}\n\nAnd so on: there is more of it than I say here, and all of it is kept with the call.", first.join("\n"))
 }
 
 /// What a message asks for: the words behind the verb, as far as a time, without what stands around them; all of it where that leaves
