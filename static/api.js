@@ -27,5 +27,6 @@ export async function problemOf(answer) {
   if (problem.code === "local_key_required") return "This needs the local key: open the link that the server printed when it started.";
   const words = problem.detail ?? problem.title ?? `The server answered ${answer.status}.`;
   if (answer.status !== 401) return words;
-  return `This page needs a key that this server takes. Open ${location.origin}/#key=KEY with your key in place of KEY; who runs the server gives you one.`;
+  const key = sessionStorage.getItem(KEY) ? "a key that this server takes, and the one it has is none" : "a key of this server";
+  return `This page needs ${key}. Open ${location.origin}/#key=KEY with your key in place of KEY; who runs the server gives you one.`;
 }

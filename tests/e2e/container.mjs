@@ -154,7 +154,7 @@ describe("as a container", () => {
     const alert = page.getByRole("alert");
     await alert.getByText(`open ${url}/#key=KEY`).waitFor();
     await page.goto(`${url}/#key=pk_wrong`);
-    await alert.getByText("no API key of this gateway").waitFor();
+    await alert.getByText("the one it has is none").waitFor();
 
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
