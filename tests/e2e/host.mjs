@@ -33,7 +33,7 @@ export async function startHost({ pages = {}, upstream, policy = STRICT, head = 
   function page(response, body) {
     response.writeHead(200, { "content-type": KINDS[".html"], "content-security-policy": policy });
     response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A shop</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">${head}</head><body>${body}</body></html>`);
+<meta name="viewport" content="width=device-width, initial-scale=1">${head}</head><body>${body}</body></html>`);
   }
 
   /** To the gateway as a request of this machine's own: the browser's word for where it comes from is about this origin, not that one. */
