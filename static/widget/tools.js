@@ -56,7 +56,8 @@ function headline(items, t) {
   const running = items.filter(isRunning);
   const failed = items.filter((item) => !isFine(item)).length;
   const told = running.length ? running : items;
-  const time = running.length ? elapsed(running[0], t) : t.duration(ranFor(items));
+  const isTimed = items.some(({ duration_ms }) => duration_ms !== undefined);
+  const time = running.length ? elapsed(running[0], t) : isTimed ? t.duration(ranFor(items)) : "";
   const parts = [element("span", "what", ...sentence(told, running.length > 0, t))];
   if (failed && items.length > 1) parts.push(element("span", "failures", t("toolFailedMany", { count: failed })));
   parts.push(element("span", "time", time));
