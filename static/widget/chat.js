@@ -30,14 +30,16 @@ export function startChat(host, given) {
   /** Shows the session that is remembered or named, or none yet; `unsent` was meant for one that is gone. */
   function begin(unsent = []) {
     session?.close();
+    // as soon as there is something to write in, so that tabs that begin at once begin the same
+    if (panel.isShown()) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
     const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
     const made = client.session(host.history ? { ...options, history: Number(host.history) } : options);
     session = made;
-    told = { id, unread: -1, stops: new Map() };
+    told = { id, key, isOld: Boolean(id), unread: -1, stops: new Map() };
     made.subscribe(() => made === session && changed(key));
-    made.onEvent((event, how) => made === session && heard(event, how));
+    made.onEvent((event) => made === session && heard(event));
     panel.show(made);
     made.open();
     for (const { text, mode } of unsent) made.send(text, { mode });
@@ -46,7 +48,8 @@ export function startChat(host, given) {
 
   /** Another tab has begun a conversation. What is on its way here comes to the session of its key by itself. */
   function follow() {
-    if (!host.session && session.id !== memory.id && session.outbox.length === 0) begin();
+    const isOther = memory.key !== told.key || (memory.id && memory.id !== session.id);
+    if (!host.session && isOther && session.outbox.length === 0) begin();
   }
 
   function changed(key) {
@@ -70,8 +73,11 @@ export function startChat(host, given) {
     count();
   }
 
-  function heard({ type, data }, { live }) {
-    if (!live) return;
+  function heard({ type, data }) {
+    // what is older than this page's first sight of the session is no news, and nothing is news twice
+    if (type === "hello") told.newest ??= told.isOld ? Number.parseInt(data.head, 10) : 0;
+    if (!(data.seq > told.newest)) return;
+    told.newest = data.seq;
     if (type === "message_queued") emit("message", { message_id: data.message_id, role: "user", text: data.text });
     if (type === "message") {
       const text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("");
@@ -108,10 +114,7 @@ export function startChat(host, given) {
 
   function send(text) {
     if (!text.trim()) return;
-    if (!host.session && !memory.key) {
-      memory.claim();
-      begin();
-    }
+    if (!memory.key) memory.claim(), begin();
     session.send(text);
   }
 
@@ -140,6 +143,7 @@ export function startChat(host, given) {
   const complain = (error) => emit("problem", { code: error.code ?? "internal", message: t.problem(error) });
 
   function toggled() {
+    if (host.open && !memory.key) begin();
     panel.toggled();
     count();
     emit("toggle", { open: host.open });
