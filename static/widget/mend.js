@@ -5,11 +5,13 @@ const UNDECIDED = /^[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(?:[-*+_=#|:`~ \t]*
 
 /** How much of an open label or address is taken for one; what is longer is text. */
 const MAX_OPEN = 1000;
+/** How many marks are kept open at once; of more, the oldest stay as they are written. */
+const MAX_MARKS = 50;
 
 /** The text without a last line of which nobody knows yet what it is. */
 export function settled(text) {
   const start = text.lastIndexOf("\n") + 1;
-  return UNDECIDED.test(text.slice(start)) ? text.slice(0, start) : text;
+  return text.length - start < MAX_OPEN && UNDECIDED.test(text.slice(start)) ? text.slice(0, start) : text;
 }
 
 /** The text of a paragraph without lines that may yet turn out to be a table's head. */
@@ -32,6 +34,7 @@ export function mended(source) {
   const opener = new RegExp(OPENER);
   const closed = (end, marks = "") => closing(text, end, marks, open);
   for (let found; (found = opener.exec(text)); ) {
+    if (open.length > MAX_MARKS) open.shift();
     const at = found.index;
     const mark = found[0];
     const end = at + mark.length;
@@ -41,7 +44,7 @@ export function mended(source) {
       opener.lastIndex = end + 1;
     } else if (mark[0] === "`") {
       const close = codeEnd(text, end, mark.length);
-      if (close < 0) return isLast ? closed(at) : closed(text.length - text.slice(end).match(/`*$/)[0].length, mark);
+      if (close < 0) return isLast ? closed(at) : closed(withoutTicks(text), mark);
       opener.lastIndex = close;
     } else if (mark === "&" || mark === "<") {
       const rest = text.slice(at, at + MAX_OPEN);
@@ -67,6 +70,12 @@ export function mended(source) {
   }
   if (/(^|\s)!$/.test(text)) return closed(text.length - 1);
   return closed(text.length);
+}
+
+function withoutTicks(text) {
+  let end = text.length;
+  while (text[end - 1] === "`") end -= 1;
+  return end;
 }
 
 /** Where the code that `length` backticks began ends; -1 where it does not. */
