@@ -15,13 +15,30 @@ export interface PorticoOptions {
    * more try is made with what comes then.
    */
   credential?: (ask: { refused: boolean }) => string | null | undefined | Promise<string | null | undefined>;
+  /** Replaces parts of what the client stands on; tests bring a network, a clock and chance of their own. */
+  host?: Partial<Host>;
+}
+
+export interface Host {
+  fetch: typeof fetch;
+  setTimeout(act: () => void, ms: number): unknown;
+  clearTimeout(timer: any): void;
+  /** In ms, as `Date.now`. */
+  now(): number;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Calls `wake` when the network is back and when the page is looked at again; gives what ends that. */
+  watch(wake: () => void): () => void;
 }
 
 /** A refusal or an answer that is none; `message` is a sentence for a person. */
 export class Problem extends Error {
   /** The HTTP status; 0 where the server could not be reached. */
   readonly status: number;
-  /** The stable code of the problem document; `unreachable` where the server could not be reached. */
+  /**
+   * The stable code of the problem document; `unreachable` where the server could not be reached, `unreadable` where something answered that
+   * is not the gateway, `unknown` where a refusal has no code.
+   */
   readonly code: string;
   /** How long to wait before another try, where the server says so. */
   readonly retry_after_ms?: number;
@@ -122,6 +139,10 @@ export interface StreamEvent {
 
 /** Everything that a page shows of a session. A value: `reduce` makes a new one, and what did not change is the same object as before. */
 export interface View {
+  /**
+   * In the order in which they are to be read. A person's message stands where a turn takes it up; until then it is `queued`, and the queued
+   * ones stand last. `live` is to be read after all items that are not queued, and before those that are.
+   */
   readonly items: readonly Item[];
   /** The answer that is being written. */
   readonly live: Live | null;
@@ -152,10 +173,11 @@ export interface LiveBlock {
 interface Base {
   /** Unique in the view and stable. */
   readonly key: string;
-  /** The record that made it. */
+  /** The record that made it; 0 where only `hello` has named it so far. */
   readonly seq: number;
   readonly at: string;
   readonly turn?: number;
+  readonly step?: number;
 }
 export type Item = MessageItem | ToolItem | ApprovalItem | QuestionItem | NoticeItem;
 
@@ -229,7 +251,10 @@ export interface Answer {
 /** What a person should be told beside messages. */
 export interface NoticeItem extends Base {
   readonly kind: "notice";
-  /** A `retry` of the provider, a `restart`, an `end` that is not `completed`, a `handoff`, an older history that was `compacted`. */
+  /**
+   * A `retry` of the provider or a `restart` (one line however many there are, which goes with the answer or the turn's end), an `end` that
+   * is not `completed`, a `handoff`, an older history that was `compacted`.
+   */
   readonly notice: "retry" | "restart" | "end" | "handoff" | "compacted";
   readonly reason?: string;
   readonly cause?: string;

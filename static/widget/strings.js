@@ -105,6 +105,7 @@ const en = {
   toolRunningMany: "Using tools: {count}…",
   toolDone: "Used {tool}",
   toolDoneMany: "Tools used: {count}",
+  toolOne: "{tool}: {state}",
   toolStateRunning: "running",
   toolStateOk: "done",
   toolStateError: "failed",
@@ -112,7 +113,6 @@ const en = {
   toolStateAborted: "stopped",
   toolStateUnknown: "no result known",
   toolFailedMany: "not done: {count}",
-  toolArgs: "Arguments",
   toolResult: "Result",
   toolResultBegin: "Result, its beginning",
   toolError: "Error",
@@ -136,6 +136,7 @@ const en = {
   outcomeUnavailable: "{tool} not allowed: nobody could be asked",
   outcomeOther: "{tool}: {name}",
   withNote: "{what}: {note}",
+  cardFailed: "That did not work. Please try again.",
   expires: "Expires {when}.",
   expired: "Expired: nobody answered in time.",
   // questions
@@ -249,6 +250,7 @@ const zh = {
   toolRunningMany: "正在使用 {count} 个工具…",
   toolDone: "已使用 {tool}",
   toolDoneMany: "已使用工具 {count} 次",
+  toolOne: "{tool}：{state}",
   toolStateRunning: "进行中",
   toolStateOk: "完成",
   toolStateError: "失败",
@@ -256,7 +258,6 @@ const zh = {
   toolStateAborted: "已停止",
   toolStateUnknown: "结果未知",
   toolFailedMany: "{count} 次未完成",
-  toolArgs: "参数",
   toolResult: "结果",
   toolResultBegin: "结果（开头部分）",
   toolError: "错误",
@@ -279,6 +280,7 @@ const zh = {
   outcomeUnavailable: "未允许 {tool}：无人可以决定",
   outcomeOther: "{tool}：{name}",
   withNote: "{what}：{note}",
+  cardFailed: "操作未成功，请重试。",
   expires: "将在{when}过期。",
   expired: "已过期：无人及时答复。",
   question: "想请您确认",
@@ -330,6 +332,8 @@ export function words(lang, overrides = {}) {
     keyOf,
     /** The words of a stem for a word of the wire; `{name}` is that word. */
     of: (stem, name, values) => t(keyOf(stem, name), { name, ...values }),
+    /** A `Problem` for a person: by its code, else in the server's words. */
+    problem: ({ code, message }) => t(keyOf("problem", code), { reason: message }),
     number,
     bytes(count) {
       const [value, name] = count < 1e3 ? [count, "byte"] : count < 1e6 ? [count / 1e3, "kilobyte"] : [count / 1e6, "megabyte"];

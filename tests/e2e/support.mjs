@@ -84,21 +84,28 @@ export async function startModel() {
   return { url, model, hold: (chunks) => gate(chunks), release: () => gate("all"), stop: () => stop(child) };
 }
 
-/** A scripted model on the OpenAI chat wire: `reply(lastMessage)` gives the delta of its one chunk, with text or with tool calls. */
+/**
+ * A scripted model on the OpenAI chat wire: `reply(lastMessage, messages)` gives the delta of its one chunk, with text or with tool calls; or
+ * many of them, as an async iterable that decides when each is sent.
+ */
 export async function startScript(reply) {
   const server = http.createServer(async (request, response) => {
     let text = "";
     for await (const piece of request.setEncoding("utf8")) text += piece;
-    const delta = reply(JSON.parse(text).messages.at(-1));
+    const { messages } = JSON.parse(text);
+    const replied = reply(messages.at(-1), messages);
     const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "script" };
-    const finish_reason = delta.tool_calls ? "tool_calls" : "stop";
-    const chunks = [
-      { ...head, choices: [{ index: 0, delta, finish_reason: null }] },
-      { ...head, choices: [{ index: 0, delta: {}, finish_reason }] },
-      { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
-    ];
+    const write = (chunk) => response.write(`data: ${JSON.stringify({ ...head, ...chunk })}\n\n`);
+    let finish_reason = "stop";
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`);
+    for await (const delta of replied[Symbol.asyncIterator] ? replied : [replied]) {
+      if (response.destroyed) return;
+      if (delta.tool_calls) finish_reason = "tool_calls";
+      write({ choices: [{ index: 0, delta, finish_reason: null }] });
+    }
+    write({ choices: [{ index: 0, delta: {}, finish_reason }] });
+    write({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+    response.end("data: [DONE]\n\n");
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
