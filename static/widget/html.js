@@ -16,11 +16,10 @@ export function library(MarkdownIt) {
   const md = new MarkdownIt({ linkify: true, breaks: true, maxNesting: MAX_DEPTH });
   // blocks come split
   md.disable(["normalize", "block"]);
-  md.linkify.set({ fuzzyLink: false, fuzzyEmail: false }).add("ftp:", null).add("//", null);
   md.normalizeLink = address;
   md.normalizeLinkText = (text) => text;
   md.validateLink = (href) => SAFE.test(href) && !WITH_USER.test(href);
-  Object.assign(md.renderer.rules, { fence: code, code_block: code, image });
+  Object.assign(md.renderer.rules, { fence: code, code_block: code, image, link_close: close });
   return md;
 }
 
@@ -61,12 +60,15 @@ function unlink(tokens) {
 function links(tokens) {
   let open = null;
   for (const token of tokens) {
-    if (token.type === "link_open") open = Object.assign(token, { shown: "" });
+    if (token.type === "link_open") open = Object.assign(token, { shown: "", isEmpty: true });
     else if (token.type === "link_close") {
-      open.attrs = attributes(open.attrGet("href"), open.shown);
+      const href = open.attrGet("href");
+      open.attrs = attributes(href, open.shown);
+      if (open.isEmpty) token.label = href;
       open = null;
     } else if (open) {
       open.shown += token.content;
+      if (token.type === "image" || /\S/.test(token.content)) open.isEmpty = false;
       token.isInLink = true;
     }
   }
@@ -91,6 +93,9 @@ function image(tokens, i, options, { t }, renderer) {
   const text = escaped(renderer, alt ? t("image", { text: alt }) : t("imageLink"));
   return token.isInLink ? text : `<a${renderer.renderAttrs({ attrs: attributes(token.attrGet("src"), alt) })}>${text}</a>`;
 }
+
+/** A link without a text shows its address. */
+const close = (tokens, i, options, env, renderer) => `${escaped(renderer, tokens[i].label ?? "")}</a>`;
 
 function code(tokens, i, options, env, renderer) {
   const { content, info } = tokens[i];

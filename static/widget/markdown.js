@@ -12,7 +12,7 @@ export const libraries = () => (loading ??= load());
 
 async function load() {
   try {
-    const files = ["./drawing.js", "../vendor/markdown-it.js", "../vendor/dompurify.js"].map((file) => import(file));
+    const files = [import("./drawing.js"), import("../vendor/markdown-it.js"), import("../vendor/dompurify.js")];
     const [drawing, markdown, purify] = await Promise.all(files);
     pen = drawing.pen(markdown.default, purify.default);
   } catch {

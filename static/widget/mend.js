@@ -1,7 +1,7 @@
 // What a text that is still being written may show of its end: what may yet turn into a mark is held back, what is open is closed. Pure.
 
 /** A last line that may yet be a rule, a list's next item, an underlined heading, a table's second line, a fence, or a link's definition. */
-const UNDECIDED = /^[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(?:[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?)$/;
+const UNDECIDED = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?)$/;
 
 /** How much of an open label or address is taken for one; what is longer is text. */
 const MAX_OPEN = 1000;
@@ -106,15 +106,16 @@ function run(text, at, end, mark, open) {
   if (left > 0 && !/\s/.test(after)) open.push({ mark: char, at, end, length: left });
 }
 
-/** `text` up to `end` with `marks` behind it, without the brackets of links that are open, and with what else is open closed. */
+/** `text` up to `end` with `marks` behind it, without the brackets of links and without images that are open, and with what else is open closed. */
 function closing(text, end, marks, open) {
   let cut = text.slice(0, end);
   if (!marks) cut = cut.trimEnd();
   let tail = marks;
   for (const { mark, at, end: inner, length } of open.toReversed()) {
-    if (mark === "[") {
-      if (cut.length - at <= MAX_OPEN) cut = cut.slice(0, at) + cut.slice(inner);
-    } else if (tail || cut.length > inner) tail += mark.repeat(length);
+    if (mark === "[" && cut.length - at > MAX_OPEN) continue;
+    if (mark === "[" && inner - at === 2) [cut, tail] = [cut.slice(0, at).trimEnd(), ""];
+    else if (mark === "[") cut = cut.slice(0, at) + cut.slice(inner);
+    else if (tail || cut.length > inner) tail += mark.repeat(length);
     else cut = cut.slice(0, at).trimEnd();
   }
   return cut + tail;
