@@ -8,16 +8,15 @@ import { remember } from "./memory.js";
 import { openPanel } from "./panel.js";
 import { words } from "./strings.js";
 
-const HOME = new URL("..", import.meta.url);
 /** A page that is hidden longer leaves its connection to others: a browser has six of them to an origin over HTTP/1. */
 const HIDDEN_MS = 20_000;
 
-/** `given` has what the page set as properties. */
-export function startChat(host, given) {
+/** `given` has what the page set as properties; `home` is the gateway where the page names none. */
+export function startChat(host, given, home) {
   const life = new AbortController();
   const { signal } = life;
   const t = words(languageOf(host), given.strings);
-  const base = new URL(host.base || HOME, document.baseURI);
+  const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
   const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
   const memory = remember(JSON.stringify(whose), follow, signal);
