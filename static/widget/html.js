@@ -16,7 +16,6 @@ export function library(MarkdownIt) {
   const md = new MarkdownIt({ linkify: true, breaks: true, maxNesting: MAX_DEPTH });
   // blocks come split
   md.disable(["normalize", "block"]);
-  md.linkify.set({ fuzzyLink: false, fuzzyEmail: false }).add("ftp:", null).add("//", null);
   md.normalizeLink = address;
   md.normalizeLinkText = (text) => text;
   md.validateLink = (href) => SAFE.test(href) && !WITH_USER.test(href);
