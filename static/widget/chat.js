@@ -8,16 +8,15 @@ import { remember } from "./memory.js";
 import { openPanel } from "./panel.js";
 import { words } from "./strings.js";
 
-const HOME = new URL("..", import.meta.url);
 /** A page that is hidden longer leaves its connection to others: a browser has six of them to an origin over HTTP/1. */
 const HIDDEN_MS = 20_000;
 
-/** `given` has what the page set as properties. */
-export function startChat(host, given) {
+/** `given` has what the page set as properties; `home` is the gateway where the page names none. */
+export function startChat(host, given, home) {
   const life = new AbortController();
   const { signal } = life;
   const t = words(languageOf(host), given.strings);
-  const base = new URL(host.base || HOME, document.baseURI);
+  const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
   const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
   const memory = remember(JSON.stringify(whose), follow, signal);
@@ -30,14 +29,16 @@ export function startChat(host, given) {
   /** Shows the session that is remembered or named, or none yet; `unsent` was meant for one that is gone. */
   function begin(unsent = []) {
     session?.close();
+    // as soon as there is something to write in, so that tabs that begin at once begin the same
+    if (panel.isShown()) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
     const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
     const made = client.session(host.history ? { ...options, history: Number(host.history) } : options);
     session = made;
-    told = { unread: -1, stops: new Map() };
+    told = { key, isOld: Boolean(id), unread: -1, stops: new Map() };
     made.subscribe(() => made === session && changed(key));
-    made.onEvent((event, how) => made === session && heard(event, how));
+    made.onEvent((event) => made === session && heard(event));
     panel.show(made);
     made.open();
     for (const { text, mode } of unsent) made.send(text, { mode });
@@ -47,7 +48,8 @@ export function startChat(host, given) {
 
   /** Another tab has begun a conversation. What is on its way here comes to the session of its key by itself. */
   function follow() {
-    if (!host.session && session.id !== memory.id && session.outbox.length === 0) begin();
+    const isOther = memory.key !== told.key || (memory.id && memory.id !== session.id);
+    if (!host.session && isOther && session.outbox.length === 0) begin();
   }
 
   function changed(key) {
@@ -71,8 +73,11 @@ export function startChat(host, given) {
     count();
   }
 
-  function heard({ type, data }, { live }) {
-    if (!live) return;
+  function heard({ type, data }) {
+    // what is older than this page's first sight of the session is no news, and nothing is news twice
+    if (type === "hello") told.newest ??= told.isOld ? Number.parseInt(data.head, 10) : 0;
+    if (!(data.seq > told.newest)) return;
+    told.newest = data.seq;
     if (type === "message_queued") emit("message", { message_id: data.message_id, role: "user", text: data.text });
     if (type === "message") {
       const text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("");
@@ -109,10 +114,7 @@ export function startChat(host, given) {
 
   function send(text) {
     if (!text.trim()) return;
-    if (!host.session && !memory.key) {
-      memory.claim();
-      begin();
-    }
+    if (!memory.key) memory.claim(), begin();
     session.send(text);
   }
 
@@ -141,6 +143,7 @@ export function startChat(host, given) {
   const complain = (error) => emit("problem", { code: error.code ?? "internal", message: t.problem(error) });
 
   function toggled() {
+    if (host.open && !memory.key) begin();
     panel.toggled();
     count();
     emit("toggle", { open: host.open });

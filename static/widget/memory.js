@@ -1,6 +1,6 @@
 // What a browser keeps of a conversation: the key that makes its session and the session's id, for all tabs; the draft, for one.
 //
-// Nothing is written before the person does something.
+// Nothing is written before there is something to write in.
 
 /** A browser's storage; where there is none, or it is full, what is set lasts as long as the page. */
 function safely(name) {
@@ -56,7 +56,7 @@ export function remember(place, change, signal) {
 
   return {
     local,
-    /** Undefined until something is sent. */
+    /** Undefined until `claim`. */
     get key() {
       return kept.key && `${kept.key}.${kept.nth}`;
     },

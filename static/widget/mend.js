@@ -1,15 +1,17 @@
 // What a text that is still being written may show of its end: what may yet turn into a mark is held back, what is open is closed. Pure.
 
 /** A last line that may yet be a rule, a list's next item, an underlined heading, a table's second line, a fence, or a link's definition. */
-const UNDECIDED = /^[ \t>]*(?:[-*+][ \t]+|\d{1,9}[.)][ \t]+)*(?:[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?)$/;
+const UNDECIDED = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?)$/;
 
 /** How much of an open label or address is taken for one; what is longer is text. */
 const MAX_OPEN = 1000;
+/** How many marks are kept open at once; of more, the oldest stay as they are written. */
+const MAX_MARKS = 50;
 
 /** The text without a last line of which nobody knows yet what it is. */
 export function settled(text) {
   const start = text.lastIndexOf("\n") + 1;
-  return UNDECIDED.test(text.slice(start)) ? text.slice(0, start) : text;
+  return text.length - start < MAX_OPEN && UNDECIDED.test(text.slice(start)) ? text.slice(0, start) : text;
 }
 
 /** The text of a paragraph without lines that may yet turn out to be a table's head. */
@@ -32,6 +34,7 @@ export function mended(source) {
   const opener = new RegExp(OPENER);
   const closed = (end, marks = "") => closing(text, end, marks, open);
   for (let found; (found = opener.exec(text)); ) {
+    if (open.length > MAX_MARKS) open.shift();
     const at = found.index;
     const mark = found[0];
     const end = at + mark.length;
@@ -41,7 +44,7 @@ export function mended(source) {
       opener.lastIndex = end + 1;
     } else if (mark[0] === "`") {
       const close = codeEnd(text, end, mark.length);
-      if (close < 0) return isLast ? closed(at) : closed(text.length - text.slice(end).match(/`*$/)[0].length, mark);
+      if (close < 0) return isLast ? closed(at) : closed(withoutTicks(text), mark);
       opener.lastIndex = close;
     } else if (mark === "&" || mark === "<") {
       const rest = text.slice(at, at + MAX_OPEN);
@@ -67,6 +70,12 @@ export function mended(source) {
   }
   if (/(^|\s)!$/.test(text)) return closed(text.length - 1);
   return closed(text.length);
+}
+
+function withoutTicks(text) {
+  let end = text.length;
+  while (text[end - 1] === "`") end -= 1;
+  return end;
 }
 
 /** Where the code that `length` backticks began ends; -1 where it does not. */
@@ -97,15 +106,16 @@ function run(text, at, end, mark, open) {
   if (left > 0 && !/\s/.test(after)) open.push({ mark: char, at, end, length: left });
 }
 
-/** `text` up to `end` with `marks` behind it, without the brackets of links that are open, and with what else is open closed. */
+/** `text` up to `end` with `marks` behind it, without the brackets of links and without images that are open, and with what else is open closed. */
 function closing(text, end, marks, open) {
   let cut = text.slice(0, end);
   if (!marks) cut = cut.trimEnd();
   let tail = marks;
   for (const { mark, at, end: inner, length } of open.toReversed()) {
-    if (mark === "[") {
-      if (cut.length - at <= MAX_OPEN) cut = cut.slice(0, at) + cut.slice(inner);
-    } else if (tail || cut.length > inner) tail += mark.repeat(length);
+    if (mark === "[" && cut.length - at > MAX_OPEN) continue;
+    if (mark === "[" && inner - at === 2) [cut, tail] = [cut.slice(0, at).trimEnd(), ""];
+    else if (mark === "[") cut = cut.slice(0, at) + cut.slice(inner);
+    else if (tail || cut.length > inner) tail += mark.repeat(length);
     else cut = cut.slice(0, at).trimEnd();
   }
   return cut + tail;

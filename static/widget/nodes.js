@@ -16,28 +16,31 @@ const CLEAN = {
 /** The block as one element. */
 export function clean(purify, html, t) {
   const made = purify.sanitize(html, CLEAN);
-  for (const pre of made.querySelectorAll("pre")) {
-    const lang = pre.dataset.lang ?? "";
-    pre.removeAttribute("data-lang");
-    pre.dir = "ltr";
-    const bar = element("div", "bar", element("span", "", lang), button(t("copy"), "copy"));
-    bar.lastChild.ariaLabel = t("copyCode");
-    pre.replaceWith(element("div", "code", bar, pre.cloneNode(true)));
-  }
+  for (const pre of made.querySelectorAll("pre")) dress(pre, t);
   for (const table of made.querySelectorAll("table")) {
-    const box = element("div", "table");
+    const box = scrolling(element("div", "table"), t("table"));
     table.replaceWith(box);
     box.append(table);
   }
-  for (const pre of made.querySelectorAll(".code > pre")) scrolling(pre, [t("code"), pre.previousSibling.firstChild.textContent].filter(Boolean).join(": "));
-  for (const box of made.querySelectorAll(".table")) scrolling(box, t("table"));
   return made.childElementCount === 1 ? made.firstElementChild : element("div", "", made);
 }
 
+/** Code gets a bar with its language and a button, by whose class `markdown.js` knows it. */
+function dress(pre, t) {
+  const { lang } = pre.dataset;
+  delete pre.dataset.lang;
+  pre.dir = "ltr";
+  const box = element("div", "code", element("div", "bar", element("span", "", lang ?? ""), button(t("copy"), "copy")));
+  pre.replaceWith(box);
+  box.append(scrolling(pre, lang ? `${t("code")}: ${lang}` : t("code")));
+}
+
+/** Reached by the keyboard, to be scrolled by it. */
 function scrolling(box, label) {
   box.tabIndex = 0;
   box.role = "region";
   box.ariaLabel = label;
+  return box;
 }
 
 /** Makes `old` equal to `made`, keeping what is equal: a selection, a focus and a scroll position stay. Returns the node that stands there now. */

@@ -36,9 +36,10 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   const greeting = element("p", "greeting");
   const chips = element("div", "chips");
   const empty = element("div", "empty", greeting, chips);
-  const list = conversation(t, actions, { inFront: (change) => scroll.inFront(change), drawn: () => draw() });
+  const list = conversation(t, actions, () => draw());
   const typing = element("p", "typing");
-  const log = element("div", "log", earlier, empty, list.element, typing);
+  const content = element("div", "content", earlier, empty, list.element, typing);
+  const log = element("div", "log", content);
   Object.assign(log, { role: "log", ariaLive: "off", ariaLabel: t("conversation"), tabIndex: 0, part: "log" });
   const newest = iconButton(t("newest"), ICONS.down, "newest", () => (scroll.toEnd(), focus()));
   const newer = element("span", "count");
@@ -61,12 +62,11 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   const status = announcer(t);
   const frame = isLauncher && launcher(t, { host, panel, head, signal, focus });
   root.replaceChildren(...(frame ? [frame.button] : []), panel, status.region);
-  const scroll = keepEnd(log, list.element, () => draw());
+  const scroll = keepEnd(log, content, list.element, () => (draw(), watch()));
 
   let mark = 0;
   let hasLibraries = false;
-  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && loadEarlier(), { root: log, rootMargin: "400px 0px 0px" });
-  sight.observe(earlier);
+  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), { root: log, rootMargin: "400px 0px 0px" });
 
   const isShown = () => !isLauncher || host.open;
 
@@ -131,12 +131,17 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   async function loadEarlier() {
     try {
       await attempt(() => session.earlier());
-      // what came may be short: look again
-      sight.unobserve(earlier);
-      sight.observe(earlier);
+      // what came may be short
+      watch();
     } catch (error) {
       problem(t.problem(error));
     }
+  }
+
+  /** Looks, once and then at each change, whether the person is near the top: they went there, for a short list is there by itself. */
+  function watch() {
+    sight.unobserve(earlier);
+    sight.observe(earlier);
   }
 
   /** Opens a kept result as text in a tab of its own: a plain link could not show the credential. */

@@ -80,7 +80,8 @@ svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColo
 .icon:hover { background: var(--_sheet); color: var(--_ink); }
 
 .middle { position: relative; display: flex; flex: 1; min-block-size: 0; }
-.log { flex: 1; min-inline-size: 0; padding: 0.75rem 0.75rem 1rem; overflow-y: auto; overscroll-behavior: contain; scrollbar-width: thin; }
+.log { flex: 1; min-inline-size: 0; padding: 0.75rem 0.75rem 1rem; overflow-y: auto; overflow-anchor: none; overscroll-behavior: contain; scrollbar-width: thin; }
+.content { display: flex; flex-direction: column; min-block-size: 100%; }
 .log:focus-visible { outline-offset: -3px; }
 .list, .empty, .typing, .foot > * { inline-size: 100%; max-inline-size: 46rem; margin-inline: auto; }
 .list { display: flex; flex-direction: column; gap: 0.35rem; margin-block: 0; padding: 0; list-style: none; }
@@ -88,7 +89,7 @@ svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColo
 .list > li { padding: 0.25rem; overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 5rem; }
 .list > li:nth-last-child(-n + 3) { content-visibility: visible; }
 .earlier { display: block; margin: 0 auto 0.5rem; }
-.empty { display: grid; align-content: end; gap: 1rem; min-block-size: 100%; padding: 1rem 0.25rem 0.25rem; }
+.empty { display: grid; gap: 1rem; margin-block-start: auto; padding: 1rem 0.25rem 0.25rem; }
 .greeting { margin: 0; font-size: 1.25em; font-weight: 600; line-height: 1.35; text-wrap: balance; }
 .chips { display: flex; flex-wrap: wrap; gap: 0.5rem; }
 .chip { min-block-size: 2.25rem; padding: 0.3rem 0.9rem; border: 1px solid var(--_edge); border-radius: 1.25rem; background: none; text-align: start; }
