@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Builds static/dist/widget.js from static/widget.js: the widget and the client as one minified module, which is what a page loads. The
-// libraries of static/vendor and the words of other languages stay files of their own, for they are loaded when they are needed.
+// libraries of static/vendor stay files of their own, for they are loaded after the first paint.
 // `--check` writes nothing and fails where the file that is there differs. Needs what scripts/e2e-setup installs.
 
 import fs from "node:fs/promises";
@@ -10,15 +10,25 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = path.join(root, "static/dist/widget.js");
-const { build } = createRequire(path.join(root, "tests/e2e/package.json"))("esbuild");
+const { build, transform } = createRequire(path.join(root, "tests/e2e/package.json"))("esbuild");
 
-/** What is loaded when it is needed: named from where the bundle is served, beside the folders `vendor` and `widget`. */
+/** The libraries, named from where the bundle is served: beside the folder `vendor`. */
 const later = {
   name: "later",
   setup({ onResolve }) {
     onResolve({ filter: /\/vendor\/[\w-]+\.js$/ }, ({ path: file }) => ({ path: `./vendor/${path.basename(file)}`, external: true }));
-    onResolve({ filter: /\/strings\/[\w-]+\.js$/ }, ({ kind, path: file }) =>
-      kind === "dynamic-import" ? { path: `./widget/strings/${path.basename(file)}`, external: true } : undefined);
+  },
+};
+
+/** The style is CSS in templates, which no minifier of scripts looks into. */
+const style = {
+  name: "style",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/widget\/style\/[\w-]+\.js$/ }, async ({ path: file }) => {
+      const [, before, css, after] = (await fs.readFile(file, "utf8")).match(/^(.*?)`([^`]*)`(.*)$/s);
+      const { code } = await transform(css, { loader: "css", minify: true });
+      return { contents: `${before}${JSON.stringify(code.trim())}${after}` };
+    });
   },
 };
 
@@ -32,7 +42,7 @@ export async function bundle() {
     format: "esm",
     legalComments: "none",
     minify: true,
-    plugins: [later],
+    plugins: [later, style],
     target: "es2022",
     write: false,
   });
