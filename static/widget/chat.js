@@ -35,13 +35,14 @@ export function startChat(host, given) {
     const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
     const made = client.session(host.history ? { ...options, history: Number(host.history) } : options);
     session = made;
-    told = { id, unread: -1, stops: new Map() };
+    told = { unread: -1, stops: new Map() };
     made.subscribe(() => made === session && changed(key));
     made.onEvent((event, how) => made === session && heard(event, how));
     panel.show(made);
     made.open();
     for (const { text, mode } of unsent) made.send(text, { mode });
     changed(key);
+    if (!session.id) emit("session", { id: null });
   }
 
   /** Another tab has begun a conversation. What is on its way here comes to the session of its key by itself. */
@@ -122,8 +123,8 @@ export function startChat(host, given) {
 
   /** A new conversation; the one before stays where it is. */
   function renew() {
-    if (host.session) return host.removeAttribute("session");
     memory.renew();
+    if (host.session) return host.removeAttribute("session");
     begin();
     panel.focus();
   }

@@ -7,6 +7,8 @@ import { button, element } from "./dom.js";
 
 /** How long a call runs before the line says so, in ms. */
 const SLOW_MS = 2000;
+/** What took less has no time worth telling in the line, in ms. */
+const QUICK_MS = 100;
 
 /** A run of calls. `artifact(id)` opens a kept result; what it throws stands beside the button. */
 export function toolGroup(t, { artifact }) {
@@ -56,8 +58,8 @@ function headline(items, t) {
   const running = items.filter(isRunning);
   const failed = items.filter((item) => !isFine(item)).length;
   const told = running.length ? running : items;
-  const isTimed = items.some(({ duration_ms }) => duration_ms !== undefined);
-  const time = running.length ? elapsed(running[0], t) : isTimed ? t.duration(ranFor(items)) : "";
+  const ran = ranFor(items);
+  const time = running.length ? elapsed(running[0], t) : ran >= QUICK_MS ? t.duration(ran) : "";
   const parts = [element("span", "what", ...sentence(told, running.length > 0, t))];
   if (failed && items.length > 1) parts.push(element("span", "failures", t("toolFailedMany", { count: failed })));
   parts.push(element("span", "time", time));
