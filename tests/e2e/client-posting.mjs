@@ -30,7 +30,7 @@ async function conversing(options = {}, head = 1) {
 
 describe("on the way", () => {
   test("in order, one at a time", async () => {
-    const { session, asked } = posting();
+    const { session, asked, clock } = posting();
     const [first] = ["one", "two"].map((text) => session.send(text));
     assert.deepEqual([first.state, first.text], ["waiting", "one"]);
     session.send("three", { mode: "followup" });
@@ -41,7 +41,9 @@ describe("on the way", () => {
     assert.deepEqual([asked.length, asked[0].body], [1, { text: "two" }]);
     await asked[0].give(accepted("m2", 3));
     assert.deepEqual(asked[0].body, { text: "three", mode: "followup" });
-    assert.deepEqual(outbox(session), [["one", "sent"], ["two", "sent"], ["three", "sending"]]);
+    await asked[0].give(accepted("m3", 4));
+    assert.deepEqual(outbox(session), [["one", "sent"], ["two", "sent"], ["three", "sent"]]);
+    assert.deepEqual(clock.waits.filter((ms) => ms > 0), [], "nobody waits for an answer any more");
   });
 
   test("what may pass is waited for, and repeated by the same key", async () => {
@@ -50,9 +52,10 @@ describe("on the way", () => {
     await settled();
     const tries = [
       [(post) => post.fail(), 2000],
-      [(post) => post.give(problem(500, "internal")), 4000],
+      [(post) => post.give(problem(408, "timeout")), 4000],
       [(post) => post.give(problem(429, "queue_full", { "retry-after": "60" })), 68_000],
-      [(post) => post.give(new Response("<p>Log in</p>", { headers: { "content-type": "text/html" } })), 16_000],
+      [(post) => post.give(problem(500, "internal")), 16_000],
+      [(post) => post.give(new Response("<p>Log in</p>", { headers: { "content-type": "text/html" } })), 30_000],
       [(post) => post.give(json(200, { hello: "there" })), 30_000],
       [() => clock.pass(30_000), 30_000],
     ];
@@ -74,6 +77,13 @@ describe("on the way", () => {
     await asked[0].fail();
     await wake();
     assert.equal(asked.length, 1);
+    await asked[0].fail();
+    session.open();
+    await settled();
+    await asked[0].give(json(200, { id: "s", head: 1 }));
+    (await asked[0].stream()).hello();
+    await settled();
+    assert.equal(posts(asked).length, 1, "a stream that opens tells so too");
   });
 
   test("a refusal keeps the message, says why, and holds up nobody", async () => {
@@ -211,6 +221,10 @@ describe("a message stands in one place", () => {
     all.stream.record(3, "message_queued", { message_id: "mine", text: "yes" });
     await settled();
     assert.deepEqual(outbox(all.session), [["yes", "sending"]]);
+    all.session.send("no");
+    all.stream.record(4, "message_queued", { message_id: "theirs too", text: "no" });
+    await settled();
+    assert.deepEqual(outbox(all.session), [["yes", "sending"], ["no", "waiting"]], "what was not posted cannot have arrived");
   });
 
   test("where it says what was said before", async () => {
@@ -302,6 +316,19 @@ describe("over a reload", () => {
     c.session.open();
     await settled();
     assert.equal(posts(c.asked)[0].headers["idempotency-key"], a.session.outbox[0].key, "and where both post one, it is by one key");
+  });
+
+  test("two tabs that said the same, and were closed, said it twice", async () => {
+    const storage = makeStorage();
+    for (const { session } of [posting({ storage }), posting({ storage })]) session.send("yes");
+    await settled();
+    const { session, stream } = await conversing({ storage });
+    stream.record(2, "message_queued", { message_id: "m2", text: "yes" });
+    await settled();
+    assert.equal(session.outbox.length, 1);
+    stream.record(3, "message_queued", { message_id: "m3", text: "yes" });
+    await settled();
+    assert.equal(session.outbox.length, 0);
   });
 
   test("a storage that fails is none", async () => {

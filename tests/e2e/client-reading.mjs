@@ -186,10 +186,26 @@ describe("giving up", () => {
     all.session.open();
     await settled();
     assert.equal(all.asked[0].headers["last-event-id"], "1");
+    all.session.open();
+    await settled();
+    assert.deepEqual([all.asked.length, all.isWatching()], [1, true], "opened twice it still reads once");
     all.session.close();
     await settled();
-    assert.deepEqual([all.session.connection.state, all.asked.length], ["idle", 0]);
+    assert.deepEqual([all.session.connection.state, all.asked.length, all.isWatching()], ["idle", 0, false]);
     assert.deepEqual(all.clock.waits.filter((ms) => ms > 0), [], "nothing is left that would keep a process alive");
+  });
+
+  test("what came with the last event that was wanted is not folded, and comes again", async () => {
+    const all = await reading();
+    const end = all.session.onEvent(({ type }) => type === "session_created" && all.session.close());
+    const stream = await all.asked[0].stream();
+    stream.raw(`event: session_created\nid: 1\ndata: {"seq":1,"channel":"web"}\n\nevent: session_updated\nid: 2\ndata: {"seq":2,"title":"t"}\n\n`);
+    await settled();
+    assert.equal(all.session.view.last_id, "1");
+    end();
+    all.session.open();
+    await settled();
+    assert.equal(all.asked[0].headers["last-event-id"], "1");
   });
 
   test("a head that cannot be read yet is asked for again", async () => {

@@ -79,7 +79,8 @@ export function openStream({ signal }) {
 export function makeClient({ random = () => 0, ...options } = {}) {
   const clock = new Clock();
   const asked = [];
-  let wake = () => {};
+  const nothing = () => {};
+  let wake = nothing;
   const host = {
     fetch: (url, { method, headers, body, signal }) =>
       new Promise((resolve, reject) => {
@@ -108,11 +109,11 @@ export function makeClient({ random = () => 0, ...options } = {}) {
     random,
     watch: (act) => {
       wake = act;
-      return () => (wake = () => {});
+      return () => (wake = nothing);
     },
   };
   const client = new Portico({ base: "http://gateway/", host, ...options });
-  return { client, clock, asked, wake: async () => (wake(), settled()) };
+  return { client, clock, asked, isWatching: () => wake !== nothing, wake: async () => (wake(), settled()) };
 }
 
 /** What a page's storage is, in memory. */
