@@ -20,8 +20,9 @@ async function conversing(options = {}, head = 1) {
   const all = posting(options);
   all.session.open();
   await settled();
-  await all.asked[0].give(json(200, { id: "s", head, channel: "web" }));
-  const stream = await all.asked[0].stream();
+  const get = () => all.asked.find(({ method }) => method === "GET");
+  await get().give(json(200, { id: "s", head, channel: "web" }));
+  const stream = await get().stream();
   stream.hello({ head });
   stream.record(1, "session_created", { channel: "web" });
   await settled();
