@@ -1,36 +1,34 @@
-// Stands in for the package `linkify-it` in the bundle of markdown-it, which with its tables of characters is a fifth of it: bare addresses
-// become links only where they say `http://` or `https://` themselves, and for that one expression will do.
+// Stands in for the package `linkify-it` in the bundle of markdown-it, whose tables and rules find addresses without a scheme too. An answer's
+// text becomes a link only where it says `http://`, `https://` or `mailto:`. The methods are those that markdown-it calls.
 
-/** Up to white space, quotes, angle brackets, or the punctuation of scripts that write no space behind an address. */
-const ADDRESS = /(?<![\p{L}\p{N}])https?:\/\/[^\s<>"`|“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]+/giu;
-const PAIRS = { ")": "(", "]": "[", "}": "{" };
-
-/** Without what belongs to the sentence around it: punctuation at the end, and brackets that were opened before it. */
-function trimmed(address) {
-  let end = address.length;
-  const count = (char) => address.slice(0, end).split(char).length;
-  for (; end > 0; end -= 1) {
-    const last = address[end - 1];
-    const isOpened = PAIRS[last] && count(last) <= count(PAIRS[last]);
-    if (isOpened || !/[)\]}.,:;!?'*_~]/.test(last)) break;
-  }
-  return address.slice(0, end);
-}
+/** Up to white space, quotes, or the punctuation of scripts that write no space behind an address; with bounds, for `match` tries it all over. */
+const ADDRESS =
+  /(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[][^\s<>"`|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}|mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255})/giu;
 
 export class LinkifyIt {
-  test = (text) => this.match(text) !== null;
-
-  match(text) {
-    const found = [...text.matchAll(ADDRESS)].map(({ 0: address, index }) => {
-      const url = trimmed(address);
-      return { schema: "http:", index, lastIndex: index + url.length, text: url, url };
-    });
-    const links = found.filter(({ url }) => /\/\/./.test(url));
-    return links.length > 0 ? links : null;
+  test(text) {
+    return text.search(ADDRESS) >= 0;
   }
 
   matchAtStart(text) {
-    const first = this.match(text)?.[0];
-    return first?.index === 0 ? first : null;
+    const found = this.match(text.slice(0, 2100));
+    return found?.[0].index === 0 ? found[0] : null;
   }
+
+  match(text) {
+    const found = Array.from(text.matchAll(ADDRESS), ({ 0: whole, index }) => {
+      const url = withoutEnd(whole);
+      return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
+    });
+    return found.length > 0 ? found : null;
+  }
+}
+
+/** Without marks that end the sentence, and without a bracket that was opened in front of the address. */
+function withoutEnd(url) {
+  const text = url.replace(/[.,:;!?'*_~]+$/, "");
+  const last = text.at(-1);
+  const opening = { ")": "(", "]": "[" }[last];
+  const isWhole = !opening || text.split(opening).length >= text.split(last).length;
+  return isWhole ? text : withoutEnd(text.slice(0, -1));
 }

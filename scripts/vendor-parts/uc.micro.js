@@ -1,8 +1,4 @@
-// Stands in for the package `uc.micro` in the bundle of markdown-it: the classes of characters that browsers know by now.
+// Stands in for the package `uc.micro` in the bundle of markdown-it: the browser's own tables of Unicode say what a punctuation mark is.
 
 export const P = /\p{P}/u;
 export const S = /\p{S}/u;
-export const Z = /\p{Z}/u;
-export const Cc = /\p{Cc}/u;
-export const Cf = /\p{Cf}/u;
-export const Any = /[\s\S]/;
