@@ -93,7 +93,8 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       if (message) drop(message);
     },
     /** The stream brought this message of a person. */
-    seen({ text, seq }) {
+    seen({ message_id, text, seq }) {
+      if (all.some((one) => one.message_id === message_id)) return;
       const mine = all.find((one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after);
       if (mine) set({ ...mine, isTaken: true });
     },
@@ -128,7 +129,7 @@ export function makeShelf(storage, name) {
       return null;
     }
   };
-  const read = () => attempt(() => JSON.parse(storage.getItem(name))) ?? [];
+  const read = () => attempt(() => JSON.parse(storage.getItem(name)).filter(({ key }) => key)) ?? [];
   const write = (list) => attempt(() => (list.length ? storage.setItem(name, JSON.stringify(list)) : storage.removeItem(name)));
   return {
     load: () =>

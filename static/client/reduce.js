@@ -30,7 +30,8 @@ export function refold(view, records) {
 
 const on = {
   __proto__: null,
-  join: (view, { resumed }) => (resumed ? view : quiet(view)),
+  // the live text goes, so the place must not name any of it
+  join: (view, { resumed }) => (resumed ? view : { ...quiet(view), last_id: view.last_id.split(".")[0] }),
   reset: () => emptyView,
   hello,
   stream_progress: (view, { mode }) => (view.mode === mode ? view : { ...view, mode }),
@@ -150,8 +151,8 @@ function trying(view, data, name) {
 
 function tool(view, data, patch) {
   const { tool_call_id, turn, step } = data;
-  // an id may be used again in another step; what `hello` has named has none yet
-  const isSame = (one) => one.tool_call_id === tool_call_id && (one.turn === undefined || (one.turn === turn && one.step === step));
+  // an id may be used again in another step
+  const isSame = (one) => one.tool_call_id === tool_call_id && one.turn === turn && one.step === step;
   // a question, or an approval that was not given, tells the call's end itself
   const isTold = (one) => one.kind === "question" || (one.kind === "approval" && one.decision && !one.decision.startsWith("allow"));
   if (view.items.some((one) => isSame(one) && isTold(one))) return view;

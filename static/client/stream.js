@@ -111,8 +111,6 @@ export function follow({ host, connect, take, tell }) {
     try {
       const answer = await connect(signal);
       if (answer.status === 204) return { final: { reason: "ended" } };
-      // something in between answered
-      if (!/^text\/event-stream/.test(answer.headers.get("content-type"))) return end;
       let isOpen = false;
       for await (const frame of frames(answer.body, heard)) {
         if (signal.aborted) break;

@@ -8,12 +8,13 @@ const MAX_LINES = 1_000;
 /** How many lines behind its beginning decide what a block is: a table is one by its second line. */
 const AHEAD = 2;
 
-const LONG_LINE = new RegExp(`[^\\n]{${MAX_CHARS}}(?=[^\\n])`, "gu");
+const PIECES = new RegExp(`[^\\n]{1,${MAX_CHARS}}`, "gu");
 
 /** The text as the library counts its lines, with long lines broken. */
 export function normal(text) {
   const clean = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
-  return clean.replace(LONG_LINE, "$&\n");
+  // an expression that looks for a long run would try it from each of its letters
+  return clean.replace(/[^\n]+/g, (line) => (line.length > MAX_CHARS ? line.match(PIECES).join("\n") : line));
 }
 
 /**

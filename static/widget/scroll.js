@@ -42,7 +42,8 @@ export function keepEnd(box, content, list, changed) {
     if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR) follow(true);
     // a distance alone is no sign that the person went up: text may have come since the last scrolling
     else if (by < 0) follow(false);
-    if (following) return;
+    // a row that came in front may still grow: only where the person moves are others looked for
+    if (following || by === 0) return;
     // rows may have come since they were looked at
     places = places.map(([one, place]) => [one, place - by]);
     hold();

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emptyView, frames, rawMember, reduce, spell } from "../../static/client.js";
 import { rawElements } from "../../static/client/json.js";
+import { refold } from "../../static/client/reduce.js";
 
 fc.configureGlobal({ includeErrorInReport: true });
 
@@ -56,7 +57,7 @@ describe("what events do to a view", () => {
     assert.equal(ended.live, grown.live);
     assert.equal(ended.items[1], before.items[1]);
     assert.equal(reduce(before, { type: "a type of tomorrow", data: { x: 1 } }), before);
-    assert.equal(reduce(before, { type: "constructor", data: {} }), before);
+    assert.equal(reduce(before, { type: "toString", data: {} }), before);
     assert.equal(reduce(before, { type: "join", data: { resumed: true } }), before);
     const later = reduce(before, { type: "a type of tomorrow", id: "9", data: { seq: 9 } });
     assert.deepEqual([later.last_id, later.head, later.items === before.items], ["9", 9, true]);
@@ -94,6 +95,16 @@ describe("what events do to a view", () => {
     assert.equal(reduce(view, { type: "hello", data: {} }).turn, null);
   });
 
+  test("what only hello has named stands in front of the pages that are put there, until one of them has its record", () => {
+    const listed = reduce(emptyView, { type: "hello", data: { approvals: [{ ...APPROVAL, requested_at: "then" }] } });
+    const record = (seq, type, data) => ({ type, id: String(seq), data: { seq, type, ...data } });
+    const records = [record(7, "message", says("a")[1]), record(8, "message", says("b")[1])];
+    const view = reduce(listed, records[1]);
+    assert.deepEqual(refold(view, records).items.map(({ key }) => key), ["p", "m a", "m b"]);
+    const all = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL }), ...records];
+    assert.deepEqual(refold(view, all).items.map(({ key }) => key), ["m 0", "p", "m a", "m b"]);
+  });
+
   test("tries are one line, which goes with the answer or with the end", () => {
     const retry = (code) => ["retry", { ...OF, attempt: 1, code, discarded: true }];
     const tries = [retry("overloaded"), ["message_queued", { message_id: "u", text: "?" }], retry("restart"), ["turn_continued", { ...OF, cause: "crash" }]];
@@ -114,6 +125,8 @@ describe("what events do to a view", () => {
     assert.equal(fold(START, ends("completed", { answer: "so" })).items[0].text, "so");
     assert.deepEqual(told(fold(START, says("so"), ends("completed", { answer: "so" }))), [["message", "so"]]);
     assert.equal("text" in fold(START, says("so"), ends("error", { answer: "so" })).items[1], false);
+    const next = [["turn_start", { turn: 2, message_ids: [] }], ends("completed", { turn: 2, answer: "new" })];
+    assert.equal(fold(START, says("so"), ends("completed"), ...next).items[1].text, "new");
     assert.deepEqual([fold(START).turn, fold(START, ends("completed")).turn], [1, null]);
   });
 

@@ -71,6 +71,8 @@ export class Server {
 
   #id = (prefix) => `${prefix}${(this.#ids += 1)}`;
   #queued = () => truth(this, "owner").queued;
+  /** Not always in the order in which they came, as where some wait for the next step and some for a turn of their own. */
+  #some = () => this.#queued().filter((_, i, { length }) => i === length - 1 || this.#draw(2));
   #queue = () => this.append("message_queued", { message_id: this.#id("u"), text: `text ${this.#draw(3)}`, author: "local" });
 
   #remove() {
@@ -82,7 +84,7 @@ export class Server {
     if (!this.#queued().length) this.#queue();
     this.#turn = this.#turns += 1;
     this.#step = 0;
-    this.append("turn_start", { message_ids: this.#queued() }, "turn");
+    this.append("turn_start", { message_ids: this.#some() }, "turn");
     this.#beginStep();
   }
 
@@ -179,7 +181,7 @@ export class Server {
     if (!last || !isAgents(last)) return this.#request();
     this.append("step_end", {}, "turn");
     if (x < 55 && last.content.some(({ type }) => type === "tool_call")) {
-      if (this.#queued().length) this.append("queue_drain", { message_ids: this.#queued(), message_count: 1, merged_text: "" }, "turn");
+      if (this.#queued().length) this.append("queue_drain", { message_ids: this.#some(), message_count: 1, merged_text: "" }, "turn");
       return this.#beginStep();
     }
     return this.#end("completed");

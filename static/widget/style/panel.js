@@ -88,6 +88,8 @@ svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColo
 /* the padding keeps outlines, which this containment would cut */
 .list > li { padding: 0.25rem; overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 5rem; }
 .list > li:nth-last-child(-n + 3) { content-visibility: visible; }
+/* it stands in a list, and is none of that list's */
+.list ul { list-style-type: disc; }
 .earlier { display: block; margin: 0 auto 0.5rem; }
 .empty { display: grid; gap: 1rem; margin-block-start: auto; padding: 1rem 0.25rem 0.25rem; }
 .greeting { margin: 0; font-size: 1.25em; font-weight: 600; line-height: 1.35; text-wrap: balance; }
