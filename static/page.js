@@ -111,20 +111,21 @@ $("more").onclick = () => $("about").scrollIntoView();
 $("curl").textContent = $("curl").textContent.replace("/v1", `${location.origin}/v1`);
 isNarrow.onchange = suggest;
 
-const { id } = readAddress();
+readAddress();
 if (isDemo) chat.greeting = "The built-in demo model answers here, offline.";
 chat.strings = { closedUnauthorized: "A key is missing.", problemUnauthorized: "A key is missing.", problemLocalKeyRequired: LOCAL_KEY };
 chat.credential = credential;
 suggest();
 knock();
-// what is set above is there before the first request
-await import("/widget.js");
-if (id && id !== chat.sessionId) chat.session = id;
-else if (chat.sessionId) write(chat.sessionId, "replaceState");
-chat.addEventListener("portico-session", follow);
-chat.addEventListener("portico-problem", ({ detail: { code } }) => say(wordsFor(code) ?? ""));
 // a new fragment in the same page may come with either event; the second finds nothing to do
 addEventListener("popstate", revisit);
 addEventListener("hashchange", revisit);
+chat.addEventListener("portico-problem", ({ detail: { code } }) => say(wordsFor(code) ?? ""));
+// what is set above is there before the first request
+await import("/widget.js");
+const { id } = readAddress();
+if (id && id !== chat.sessionId) chat.session = id;
+else if (chat.sessionId) write(chat.sessionId, "replaceState");
+chat.addEventListener("portico-session", follow);
 // on a phone that would raise the keyboard
 if (matchMedia("(pointer: fine)").matches) chat.focus();
