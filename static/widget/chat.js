@@ -61,8 +61,9 @@ export function startChat(host, given, home) {
     }
     if (connection.state === "closed" && connection !== told.closed) {
       told.closed = connection;
-      // what was remembered is gone, and nothing of it is on the screen: nobody needs to hear of it
-      if (isGone(connection) && !host.session && view.items.length === 0) {
+      // what was remembered is gone, and nothing of it is on the screen: nobody needs to hear of it. One that is gone as soon as it is
+      // made would be so again and again
+      if (told.isOld && isGone(connection) && !host.session && view.items.length === 0) {
         memory.renew(id);
         for (const { key: one } of outbox) session.discard(one);
         return begin(outbox);
