@@ -122,9 +122,9 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
 
   /** Only what is not fine is worth words. */
   function stateOf({ state: is }) {
-    if (is === "waiting") return navigator.onLine ? t("reconnecting") : t("offline");
-    if (is === "connecting") return t("connecting");
-    return is === "closed" ? t("closed") : "";
+    if (is === "closed") return t("closed");
+    if (!navigator.onLine) return t("offline");
+    return is === "waiting" ? t("reconnecting") : is === "connecting" ? t("connecting") : "";
   }
 
   function over({ reason, problem: why }) {
@@ -182,6 +182,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     requestAnimationFrame(() => setTimeout(libraries));
   }
 
+  for (const name of ["online", "offline"]) addEventListener(name, draw, { signal });
   look();
   seen();
   return {

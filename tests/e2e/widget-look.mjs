@@ -84,6 +84,7 @@ const STATES = {
     await tab.page.context().setOffline(true);
     await tab.say("And tomorrow?");
     await tab.chat.locator('[data-state="waiting"]').getByText("Is sent").waitFor();
+    await tab.chat.getByText("Offline. What you write is sent once you are back.").waitFor();
     return tab;
   },
   async refused(open) {
