@@ -11,7 +11,6 @@ const en = {
   unread: "New messages: {count}",
   newConversation: "New conversation",
   conversation: "Conversation",
-  suggestions: "Suggestions",
   earlier: "Show earlier messages",
   newest: "Newest below",
   message: "Message",
@@ -61,7 +60,6 @@ const en = {
   closedMissing: "This conversation does not exist (any more).",
   closedRefused: "You have no access to this conversation.",
   closedUnauthorized: "You are signed out here. Load the page again.",
-  problem: "That did not work: {reason}",
   problemQueueFull: "Many messages wait already. Try again in a moment.",
   problemRateLimited: "That was a lot at once. Try again in a moment.",
   problemBodyTooLarge: "This message is too long.",
@@ -137,7 +135,6 @@ const en = {
   ownWords: "In your own words",
   ownWordsTo: "In your own words: {question}",
   noAnswer: "no answer",
-  questionAnswered: "Answered: {question}",
   questionDeclined: "Question skipped",
   questionExpired: "Question expired",
   questionCancelled: "Question cancelled",
@@ -146,13 +143,12 @@ const en = {
 };
 
 const zh = {
-  heading: "在线咨询",
+  heading: "聊天",
   open: "打开对话",
   close: "关闭对话",
   unread: "{count} 条新消息",
   newConversation: "新对话",
   conversation: "对话",
-  suggestions: "试试这些",
   earlier: "查看更早的消息",
   newest: "回到最新",
   message: "消息",
@@ -198,7 +194,6 @@ const zh = {
   closedMissing: "此对话不存在，或已被删除。",
   closedRefused: "您无权访问此对话。",
   closedUnauthorized: "登录已失效，请刷新页面。",
-  problem: "操作未成功：{reason}",
   problemQueueFull: "等待处理的消息较多，请稍后再试。",
   problemRateLimited: "操作过于频繁，请稍后再试。",
   problemBodyTooLarge: "消息过长。",
@@ -270,7 +265,6 @@ const zh = {
   ownWords: "用您自己的话说",
   ownWordsTo: "用您自己的话说：{question}",
   noAnswer: "未回答",
-  questionAnswered: "已回答：{question}",
   questionDeclined: "已跳过问题",
   questionExpired: "问题已过期",
   questionCancelled: "问题已取消",
@@ -289,10 +283,10 @@ const DAY_MS = 24 * HOUR_MS;
  * The words of a language (a BCP 47 tag) with those of `overrides` in place of its own: `t(key, values)`. A language that is not there is
  * English. Numbers and times follow the tag itself where there are words for it.
  */
-export function words(lang, overrides = {}) {
+export function words(lang, overrides) {
   const known = languages[String(lang).toLowerCase().split("-")[0]];
   const own = { ...en, ...known, ...overrides };
-  const locale = known || Object.keys(overrides).length ? supported(lang) : "en";
+  const locale = known || overrides ? supported(lang) : "en";
   const number = (value, options) => new Intl.NumberFormat(locale, options).format(value);
   const unit = (value, name, options) => number(value, { style: "unit", unit: name, unitDisplay: "narrow", ...options });
   const shown = (value) => (typeof value === "number" ? number(value) : (value ?? ""));

@@ -2,10 +2,12 @@
 // says where it may not. What the widget does on other pages is in the files named after it.
 
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
 import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { cache, call, startModel, startPortico, startScript, until } from "./support.mjs";
-import { axe, openPage, sameAsTranscript, startBrowser, stopBrowser, transcript } from "./widget-support.mjs";
+import { startHost } from "./host.mjs";
+import { cache, call, root, startModel, startPortico, startScript, until } from "./support.mjs";
+import { axe, newContext, openPage, sameAsTranscript, startBrowser, stopBrowser, transcript } from "./widget-support.mjs";
 
 before(startBrowser);
 after(stopBrowser);
@@ -258,6 +260,24 @@ describe("with the demo model", () => {
     await page.screenshot({ path: path.join(cache, "page-wide.png") });
     await axe(page);
     await tab.finish();
+  });
+
+  test("the document's example of a client is a whole chat", async () => {
+    const text = await fs.readFile(path.join(root, "docs/WIDGET.md"), "utf8");
+    const example = text.match(/```js\n(import \{ Portico \}.*?)```/s)[1];
+    const pages = { "/own": '<ol id="log"></ol><form id="say"><input id="text"></form><script type="module" src="/own.js"></script>' };
+    const host = await startHost({ pages, upstream: () => server.url });
+    const context = await newContext();
+    await context.route("**/own.js", (route) => route.fulfill({ contentType: "text/javascript", body: example }));
+    const { page, finish } = await openPage(`${host.url}/own`, { context });
+    await page.locator("#text").fill("book a table for two");
+    await page.keyboard.press("Enter");
+    await page.getByText('demo_booking: {"item":"table for two"').getByRole("button", { name: "allow_once" }).click();
+    await page.getByText("assistant: Booked").waitFor();
+    await until("its title", async () => (await page.title()) === "open");
+    await finish();
+    await context.close();
+    await host.stop();
   });
 
   test("a terminal's conversation opens by its address", async () => {
