@@ -21,7 +21,7 @@ export function startChat(host, given, home) {
   const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
   const memory = remember(JSON.stringify(whose), follow, signal);
   const emit = (name, detail) => host.dispatchEvent(new CustomEvent(`portico-${name}`, { detail, bubbles: true, composed: true }));
-  const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, attempt, toggled });
+  const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt });
   let session;
   let told = {};
   let hiding;
@@ -34,7 +34,8 @@ export function startChat(host, given, home) {
     const id = host.session || memory.id;
     const { key } = memory;
     const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
-    const made = client.session(host.history ? { ...options, history: Number(host.history) } : options);
+    const history = Number.parseInt(host.history, 10);
+    const made = client.session(history >= 0 ? { ...options, history } : options);
     session = made;
     told = { key, isOld: Boolean(id), unread: -1, stops: new Map() };
     made.subscribe(() => made === session && changed(key));
@@ -132,6 +133,11 @@ export function startChat(host, given, home) {
     panel.focus();
   }
 
+  /** With another credential what was refused may be allowed. */
+  function again() {
+    if (told.closed?.reason === "refused") begin();
+  }
+
   /** Runs what may be refused: the page hears of it, and so does who asked. */
   async function attempt(what) {
     try {
@@ -172,8 +178,7 @@ export function startChat(host, given, home) {
     get unread() {
       return Math.max(0, told.unread);
     },
-    /** With another credential: what was refused may be allowed now. */
-    again: () => told.closed?.reason === "refused" && begin(),
+    again,
     look: () => panel.look(),
     focus: () => panel.focus(),
     send,
