@@ -19,7 +19,7 @@ export function startChat(host, given, home) {
   const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
   const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
-  const memory = remember(JSON.stringify(whose), follow, signal);
+  const memory = remember(JSON.stringify(whose), { follow, saw: () => count() }, signal);
   const emit = (name, detail) => host.dispatchEvent(new CustomEvent(`portico-${name}`, { detail, bubbles: true, composed: true }));
   const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt });
   let session;
@@ -77,7 +77,7 @@ export function startChat(host, given, home) {
 
   function heard({ type, data }) {
     // what is older than this page's first sight of the session is no news, and nothing is news twice
-    if (type === "hello") told.newest ??= told.isOld ? Number.parseInt(data.head, 10) : 0;
+    if (type === "hello" && told.from === undefined) told.newest = told.from = told.isOld ? Number.parseInt(data.head, 10) : 0;
     if (!(data.seq > told.newest)) return;
     told.newest = data.seq;
     if (type === "message_queued") emit("message", { message_id: data.message_id, role: "user", text: data.text });
@@ -96,12 +96,11 @@ export function startChat(host, given, home) {
   function count() {
     const { id, view } = session;
     let unread = 0;
-    if (id && view.head) {
-      const looking = panel.isShown() && document.visibilityState === "visible";
-      told.seen ??= memory.seen(id);
-      if (looking || told.seen === undefined) {
-        if (told.seen !== view.head) memory.see(id, (told.seen = view.head));
-      }
+    if (told.from !== undefined) {
+      const isLooking = panel.isShown() && document.visibilityState === "visible";
+      // of a session that this browser never showed, what was there when it came counts as seen
+      const seen = Math.max(told.seen ?? 0, memory.seen(id) ?? told.from, isLooking ? view.head : 0);
+      if (seen !== told.seen) memory.see(id, (told.seen = seen));
       const isNew = (item) => item.kind === "message" && item.role !== "user" && item.seq > told.seen;
       unread = view.items.filter(isNew).length;
     }

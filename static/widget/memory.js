@@ -25,8 +25,8 @@ function safely(name) {
   };
 }
 
-/** `place` says whose conversation it is and where; `change` hears of another that another tab has begun or found. */
-export function remember(place, change, signal) {
+/** `place` says whose conversation it is and where. Another tab has begun or found another one: `follow()`; it has seen more: `saw()`. */
+export function remember(place, { follow, saw }, signal) {
   const local = safely("localStorage");
   const tab = safely("sessionStorage");
   const name = `portico.chat:${place}`;
@@ -46,10 +46,11 @@ export function remember(place, change, signal) {
   addEventListener(
     "storage",
     (event) => {
+      if (event.key === `${name}.seen`) saw();
       if (event.key !== name && event.key !== null) return;
       const before = kept;
       kept = read();
-      if (before.key !== kept.key || before.id !== kept.id) change();
+      if (before.key !== kept.key || before.id !== kept.id) follow();
     },
     { signal },
   );
