@@ -4,7 +4,6 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Request, StatusCode};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use axum::routing::get;
 use axum::{Extension, Router};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -26,15 +25,6 @@ use super::{Gateway, access, assets, openapi};
 pub fn router(gateway: Gateway) -> Router {
     let (v1, public) = (v1().layer(from_fn_with_state(gateway.clone(), access::authenticate)), public());
     let (api, described) = v1.merge(public).split_for_parts();
-    let page = Router::new()
-        .route("/", get(assets::index))
-        .route("/page.js", get(assets::script))
-        .route("/api.js", get(assets::api))
-        .route("/cards.js", get(assets::cards))
-        .route("/feed.js", get(assets::feed))
-        .route("/markdown.js", get(assets::markdown))
-        .route("/scroll.js", get(assets::scroll))
-        .route("/page.css", get(assets::style));
     let around = ServiceBuilder::new()
         .map_request(nameless)
         .layer(SetRequestIdLayer::new(REQUEST_ID, NewId))
@@ -44,7 +34,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(from_fn(stamp))
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));
-    api.merge(page)
+    api.merge(assets::routes())
         .layer(Extension(Document::of(described)))
         .fallback(|| async { ApiError::not_found("there is nothing at this path") })
         .method_not_allowed_fallback(|| async {

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import fs from "node:fs/promises";
 import http from "node:http";
 import path from "node:path";
+import { bundle } from "../../scripts/bundle.mjs";
 import { root } from "./support.mjs";
 
 const KINDS = { ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8" };
@@ -14,18 +15,19 @@ export const STRICT =
   "require-trusted-types-for 'script'; trusted-types dompurify";
 
 /**
- * Starts it. `pages` maps a path to an HTML body, a string; `upstream()` is the gateway's URL; static files come from the working tree, so
- * that a change needs no build.
+ * Starts it. `pages` maps a path to an HTML body, a string; `upstream()` is the gateway's URL. Static files come from the working tree, and
+ * the widget as the bundle that it makes now, so that a change needs no build.
  */
 export async function startHost({ pages = {}, upstream, policy = STRICT, head = "" }) {
   const sockets = new Set();
   let isDown = false;
+  const widget = await bundle();
   const server = http.createServer(async (request, response) => {
     const { pathname } = new URL(request.url, "http://host");
     if (pathname.startsWith("/v1/")) return handOn(request, response);
     if (pages[pathname] !== undefined) return page(response, pages[pathname]);
     const file = path.join(root, "static", path.normalize(pathname));
-    const body = await fs.readFile(file).catch(() => null);
+    const body = pathname === "/widget.js" ? widget : await fs.readFile(file).catch(() => null);
     if (!body) return response.writeHead(404).end();
     response.writeHead(200, { "content-type": KINDS[path.extname(file)] ?? "application/octet-stream", "cache-control": "no-cache" }).end(body);
   });
@@ -33,7 +35,7 @@ export async function startHost({ pages = {}, upstream, policy = STRICT, head = 
   function page(response, body) {
     response.writeHead(200, { "content-type": KINDS[".html"], "content-security-policy": policy });
     response.end(`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A shop</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">${head}</head><body>${body}</body></html>`);
+<meta name="viewport" content="width=device-width, initial-scale=1">${head}</head><body>${body}</body></html>`);
   }
 
   /** To the gateway as a request of this machine's own: the browser's word for where it comes from is about this origin, not that one. */

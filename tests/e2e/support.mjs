@@ -84,21 +84,28 @@ export async function startModel() {
   return { url, model, hold: (chunks) => gate(chunks), release: () => gate("all"), stop: () => stop(child) };
 }
 
-/** A scripted model on the OpenAI chat wire: `reply(lastMessage)` gives the delta of its one chunk, with text or with tool calls. */
+/**
+ * A scripted model on the OpenAI chat wire: `reply(lastMessage, messages)` gives the delta of its one chunk, with text or with tool calls; or
+ * many of them, as an async iterable that decides when each is sent.
+ */
 export async function startScript(reply) {
   const server = http.createServer(async (request, response) => {
     let text = "";
     for await (const piece of request.setEncoding("utf8")) text += piece;
-    const delta = reply(JSON.parse(text).messages.at(-1));
+    const { messages } = JSON.parse(text);
+    const replied = reply(messages.at(-1), messages);
     const head = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1, model: "script" };
-    const finish_reason = delta.tool_calls ? "tool_calls" : "stop";
-    const chunks = [
-      { ...head, choices: [{ index: 0, delta, finish_reason: null }] },
-      { ...head, choices: [{ index: 0, delta: {}, finish_reason }] },
-      { ...head, choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } },
-    ];
+    const write = (chunk) => response.write(`data: ${JSON.stringify({ ...head, ...chunk })}\n\n`);
+    let finish_reason = "stop";
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(`${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("")}data: [DONE]\n\n`);
+    for await (const delta of replied[Symbol.asyncIterator] ? replied : [replied]) {
+      if (response.destroyed) return;
+      if (delta.tool_calls) finish_reason = "tool_calls";
+      write({ choices: [{ index: 0, delta, finish_reason: null }] });
+    }
+    write({ choices: [{ index: 0, delta: {}, finish_reason }] });
+    write({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
+    response.end("data: [DONE]\n\n");
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -115,8 +122,8 @@ export async function startPortico(config = "") {
   const store = path.join(folder, "store");
   // keys and settings that happen to be in the tester's environment must not reach it
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^PORTICO_|^RUST_LOG$/.test(name)));
-  // the start line: a link to the page, with the local key in its fragment
-  const link = /(http:\/\/127\.0\.0\.1:([1-9]\d*))\/\S*#key=(pl_\w+)/;
+  // the start line: a link to the page, with the local key in its fragment where that is the only one
+  const link = /(http:\/\/127\.0\.0\.1:([1-9]\d*))\/#key=(?:pl_\w+|KEY)/;
 
   const launch = async (port) => {
     const file = path.join(folder, "config.toml");
@@ -125,10 +132,11 @@ export async function startPortico(config = "") {
   };
   let running = await launch(0);
   const [page, url, port] = running.match;
+  const key = (await fs.readFile(path.join(store, "local.key"), "utf8")).trim();
   return {
     url,
-    link: page,
-    key: (await fs.readFile(path.join(store, "local.key"), "utf8")).trim(),
+    link: page.replace(/KEY$/, key),
+    key,
     output: () => running.lines.join("\n"),
     async crash() {
       const ended = once(running.child, "exit");

@@ -14,6 +14,7 @@ mod anthropic;
 mod api_page;
 mod approvals;
 mod artifacts;
+mod assets;
 mod bad_input;
 mod cancel;
 mod capabilities;

@@ -1,0 +1,151 @@
+// <portico-chat>: a conversation with an agent of a Portico gateway, on any page.
+//
+// What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events, parts
+// and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
+
+import { startChat } from "./widget/chat.js";
+import { style } from "./widget/style.js";
+
+/** Shown anew where they change; the conversation goes on. */
+const LOOKS = ["heading", "placeholder", "greeting"];
+/** Where these change, another conversation is shown, or this one in another way: the chat starts again. */
+const WHOLE = ["mode", "base", "agent", "session", "view", "storage-key", "visitor", "history", "lang"];
+const DEFAULTS = { mode: "inline", view: "chat" };
+/** Where this file, or the bundle of it, was loaded from: there is the gateway. */
+const HOME = new URL(".", import.meta.url);
+const camel = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+
+class PorticoChat extends HTMLElement {
+  static observedAttributes = ["open", ...LOOKS, ...WHOLE];
+
+  #given = { credential: undefined, strings: undefined, suggestions: [] };
+  #chat;
+  #stale = false;
+
+  constructor() {
+    super();
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [style];
+  }
+
+  connectedCallback() {
+    // what was set before this class was known hides the accessors of the same name
+    for (const name of Object.keys(this)) {
+      if (!(name in PorticoChat.prototype)) continue;
+      const value = this[name];
+      delete this[name];
+      this[name] = value;
+    }
+    this.#chat ??= startChat(this, this.#given, HOME);
+  }
+
+  disconnectedCallback() {
+    this.#chat?.end();
+    this.#chat = undefined;
+  }
+
+  /** Moved by `moveBefore`, which ends nothing. */
+  connectedMoveCallback() {}
+
+  attributeChangedCallback(name, before, now) {
+    if (before === now || !this.#chat) return;
+    if (name === "open") this.#chat.toggled();
+    else if (LOOKS.includes(name)) this.#chat.look();
+    else this.#restart();
+  }
+
+  /** Once for all that changes in one go. */
+  #restart() {
+    if (this.#stale) return;
+    this.#stale = true;
+    queueMicrotask(() => {
+      this.#stale = false;
+      if (!this.#chat) return;
+      const hadFocus = this.shadowRoot.activeElement;
+      this.#chat.end();
+      this.#chat = startChat(this, this.#given, HOME);
+      if (hadFocus) this.focus();
+    });
+  }
+
+  get open() {
+    return this.hasAttribute("open");
+  }
+  set open(is) {
+    this.toggleAttribute("open", Boolean(is));
+  }
+
+  /** Asked before each request for the bearer token to send: `({refused}) => token`. */
+  get credential() {
+    return this.#given.credential;
+  }
+  set credential(ask) {
+    this.#given.credential = ask;
+    this.#chat?.again();
+  }
+
+  /** Words in place of the widget's own, by their key in `widget/strings.js`. */
+  get strings() {
+    return this.#given.strings;
+  }
+  set strings(words) {
+    this.#given.strings = words;
+    if (this.#chat) this.#restart();
+  }
+
+  /** What an empty conversation offers to begin with. */
+  get suggestions() {
+    return this.#given.suggestions;
+  }
+  set suggestions(texts) {
+    this.#given.suggestions = [...(texts ?? [])];
+    this.#chat?.look();
+  }
+
+  get sessionId() {
+    return this.#chat?.session.id;
+  }
+  get unread() {
+    return this.#chat?.unread ?? 0;
+  }
+  /** What is shown: `{view, connection, outbox}`, values of client.d.ts. */
+  get snapshot() {
+    const { view, connection, outbox } = this.#chat?.session ?? {};
+    return { view, connection, outbox };
+  }
+
+  show() {
+    this.open = true;
+    this.focus();
+  }
+  hide() {
+    this.open = false;
+  }
+  send(text) {
+    this.#chat?.send(text);
+  }
+  async stop() {
+    await this.#chat?.stop();
+  }
+  newConversation() {
+    this.#chat?.renew();
+  }
+  focus() {
+    this.#chat?.focus();
+  }
+}
+
+for (const name of [...LOOKS, ...WHOLE, "theme"]) {
+  if (name === "lang") continue;
+  Object.defineProperty(PorticoChat.prototype, camel(name), {
+    get() {
+      return this.getAttribute(name) ?? DEFAULTS[name] ?? "";
+    },
+    set(value) {
+      if (value === null || value === undefined) this.removeAttribute(name);
+      else this.setAttribute(name, value);
+    },
+  });
+}
+
+// a page may load this file twice, from two addresses
+if (!customElements.get("portico-chat")) customElements.define("portico-chat", PorticoChat);

@@ -1,0 +1,49 @@
+// What a screen reader is told, in one polite region: that an answer began, the answer once it is whole, what waits for the person, and the
+// connection. The conversation itself is no live region, or every word of a stream would be read.
+
+import { element } from "./dom.js";
+
+/** An answer is read to this many characters; the whole of it is in the conversation. */
+const MOST = 600;
+/** A cut that is mended sooner is not worth a word, in ms. */
+const PATIENCE_MS = 3_000;
+
+export function announcer(t) {
+  const region = element("div", "unseen status");
+  region.role = "status";
+  region.ariaAtomic = "false";
+  let cut;
+  let isCut = false;
+
+  function say(text) {
+    region.append(element("p", "", text));
+    // the last ones stay until they are read
+    while (region.childElementCount > 3) region.firstChild.remove();
+  }
+  const on = {
+    turn_start: () => say(t("answering")),
+    message({ content }) {
+      const text = plain(content.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
+      if (text) say(t("newAnswer", { text: text.length > MOST ? `${text.slice(0, MOST)}…` : text }));
+    },
+    approval_requested: ({ tool }) => say(t("allow", { tool })),
+    question_asked: ({ questions }) => say(`${t("question")}: ${questions.map(({ text }) => text).join(" ")}`),
+  };
+  return {
+    region,
+    heard: (type, data) => on[type]?.(data),
+    /** The state of the connection. */
+    connection(state) {
+      if (state === "waiting") cut ??= setTimeout(() => say(t(((isCut = true), "reconnecting"))), PATIENCE_MS);
+      if (state !== "open") return;
+      clearTimeout(cut);
+      cut = undefined;
+      if (isCut) say(t("connected"));
+      isCut = false;
+    },
+    end: () => clearTimeout(cut),
+  };
+}
+
+/** Markdown as it sounds: without its marks, links by their words. */
+const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/```\w*|[*_`#|>~]|^\s*[-:| ]+$/gm, "").replace(/\s+/g, " ").trim();

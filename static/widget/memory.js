@@ -1,0 +1,95 @@
+// What a browser keeps of a conversation: the key that makes its session and the session's id, for all tabs; the draft, for one.
+//
+// Nothing is written before there is something to write in.
+
+/** A browser's storage; where there is none, or it is full, what is set lasts as long as the page. */
+function safely(name) {
+  const own = new Map();
+  const attempt = (what) => {
+    try {
+      return what(globalThis[name]);
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    getItem: (key) => own.get(key) ?? attempt((real) => real.getItem(key)) ?? null,
+    setItem(key, value) {
+      own.delete(key);
+      if (!attempt((real) => (real.setItem(key, value), true))) own.set(key, value);
+    },
+    removeItem(key) {
+      own.delete(key);
+      attempt((real) => real.removeItem(key));
+    },
+  };
+}
+
+/** `place` says whose conversation it is and where; `change` hears of another that another tab has begun or found. */
+export function remember(place, change, signal) {
+  const local = safely("localStorage");
+  const tab = safely("sessionStorage");
+  const name = `portico.chat:${place}`;
+  let kept = read();
+
+  function read() {
+    try {
+      return JSON.parse(local.getItem(name)) ?? {};
+    } catch {
+      return {};
+    }
+  }
+  function write(value) {
+    kept = value;
+    local.setItem(name, JSON.stringify(value));
+  }
+  addEventListener(
+    "storage",
+    (event) => {
+      if (event.key !== name && event.key !== null) return;
+      const before = kept;
+      kept = read();
+      if (before.key !== kept.key || before.id !== kept.id) change();
+    },
+    { signal },
+  );
+
+  return {
+    local,
+    /** Undefined until `claim`. */
+    get key() {
+      return kept.key && `${kept.key}.${kept.nth}`;
+    },
+    get id() {
+      return kept.id;
+    },
+    /** The key that all tabs of this place make their session by. */
+    claim() {
+      kept = read();
+      if (!kept.key) write({ key: crypto.getRandomValues(new Uint32Array(4)).join("-"), nth: 1 });
+    },
+    /** The session that `key` made. */
+    made(id, key) {
+      kept = read();
+      if (this.key === key && kept.id !== id) write({ ...kept, id });
+    },
+    /** The next conversation; two tabs that leave the same one meet in the same next. */
+    renew(left) {
+      kept = read();
+      if (kept.key && (!left || kept.id === left)) write({ key: kept.key, nth: kept.nth + 1 });
+    },
+    /** The seq up to which a session's messages were seen; undefined where none was. */
+    seen(id) {
+      const [of, seq] = (local.getItem(`${name}.seen`) ?? "").split(" ");
+      return of === id ? Number(seq) : undefined;
+    },
+    see: (id, seq) => local.setItem(`${name}.seen`, `${id} ${seq}`),
+    get draft() {
+      return tab.getItem(`${name}.draft`) ?? "";
+    },
+    set draft(text) {
+      if (text) tab.setItem(`${name}.draft`, text);
+      else tab.removeItem(`${name}.draft`);
+    },
+  };
+}

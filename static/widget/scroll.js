@@ -1,0 +1,64 @@
+// The end of the conversation stays in view while it grows, unless the person went up. Then what is seen stays where it is, whatever comes in
+// front of it, below it, or takes its real height only now: by hand, since not every browser does it, and none at the very top.
+
+/** So near to the end, in px, is at the end: browsers round. */
+const NEAR = 8;
+
+/** `content` grows in `box`, and the rows of `list` in it; `changed` hears when the person leaves the end or comes back. */
+export function keepEnd(box, content, list, changed) {
+  let following = true;
+  let lastTop = 0;
+  /** The rows that are seen, and how far each is from the top of the box. */
+  let places = [];
+
+  function follow(now) {
+    if (following === now) return;
+    following = now;
+    changed();
+  }
+  function toEnd() {
+    box.scrollTop = box.scrollHeight;
+    lastTop = box.scrollTop;
+    places = [];
+    follow(true);
+  }
+  function hold() {
+    if (following) return toEnd();
+    const [row, place] = places.find(([one]) => one.isConnected) ?? [];
+    const { top } = box.getBoundingClientRect();
+    if (row) box.scrollTop += row.getBoundingClientRect().top - top - place;
+    lastTop = box.scrollTop;
+  }
+  function remember() {
+    const { top, bottom } = box.getBoundingClientRect();
+    places = [...list.children].map((one) => [one, one.getBoundingClientRect()]).filter(([, rect]) => rect.bottom > top && rect.top < bottom)
+      .map(([one, rect]) => [one, rect.top - top]);
+    // a row that is cut at the top may still grow downwards
+    if (places[0]?.[1] < 0) places.push(places.shift());
+  }
+  box.onscroll = () => {
+    const by = box.scrollTop - lastTop;
+    lastTop = box.scrollTop;
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR) follow(true);
+    // a distance alone is no sign that the person went up: text may have come since the last scrolling
+    else if (by < 0) follow(false);
+    // a row that came in front may still grow: only where the person moves are others looked for
+    if (following || by === 0) return;
+    // rows may have come since they were looked at
+    places = places.map(([one, place]) => [one, place - by]);
+    hold();
+    remember();
+  };
+  // `box` shrinks where an alert appears, the draft grows over several lines, or a phone's keyboard comes up
+  const sizes = new ResizeObserver(hold);
+  sizes.observe(box);
+  sizes.observe(content);
+
+  return {
+    get following() {
+      return following;
+    },
+    toEnd,
+    end: () => sizes.disconnect(),
+  };
+}
