@@ -13,24 +13,29 @@ import { sleeper } from "./stream.js";
 export function makeOutbox({ host, shelf, post, place, changed }) {
   const { sleep, wake } = sleeper(host);
   let all = shelf.load();
+  let shown = all;
   let isOn = false;
   let isBusy = false;
 
   const find = (key, ...states) => all.find((message) => message.key === key && states.includes(message.state));
 
-  /** Puts it where the one with its key is, or last. */
-  function set(message) {
-    all = placed(all, message.key, Object.freeze(message));
-    // what is accepted the ledger keeps
-    if (message.state === "sent") shelf.remove(message.key);
-    else shelf.put(message);
+  function keep(messages) {
+    all = messages;
+    shown = all.filter(({ isTaken }) => !isTaken);
     changed();
   }
 
+  /** Puts it where the one with its key is, or last. */
+  function set(message) {
+    // what is accepted the ledger keeps
+    if (message.state === "sent") shelf.remove(message.key);
+    else shelf.put(message);
+    keep(placed(all, message.key, Object.freeze(message)));
+  }
+
   function drop({ key }) {
-    all = placed(all, key);
     shelf.remove(key);
-    changed();
+    keep(placed(all, key));
   }
 
   async function pump() {
@@ -67,7 +72,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
 
   return {
     get list() {
-      return all.filter(({ isTaken }) => !isTaken);
+      return shown;
     },
     settle,
     wake,
@@ -103,8 +108,8 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       const mine = all;
       for (const { key } of mine) shelf.remove(key);
       shelf = to;
-      all = [...shelf.load().filter(({ key }) => !mine.some((one) => one.key === key)), ...mine];
-      for (const message of mine) set(message);
+      keep(mine.reduce((list, message) => placed(list, message.key, message), shelf.load()));
+      for (const message of mine) if (message.state !== "sent") shelf.put(message);
     },
   };
 }

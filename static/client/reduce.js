@@ -6,6 +6,7 @@ import { rawElements, rawMember } from "./json.js";
 
 export const emptyView = Object.freeze({ items: Object.freeze([]), live: null, turn: null, last_id: "", head: 0 });
 
+/** @type {typeof import("../client.js").reduce} */
 export function reduce(view, { type, id, data, raw }) {
   // a record that it has: somebody began again from an older place
   if (data?.seq <= view.head) return view;
@@ -174,7 +175,8 @@ function hello({ mode: _, ...view }, { turn = null, live, approvals = [], questi
   const texts = rawElements(rawMember(raw ?? "", "approvals") ?? "");
   const asked = [...approvals.map((data, i) => [data, approval(data, texts[i])]), ...questions.map((data) => [data, question(data)])];
   const added = asked.map(([{ requested_at }, one]) => ({ ...one, seq: 0, at: requested_at })).filter(({ key }) => !view.items.some((one) => one.key === key));
-  return put({ ...view, turn, ...pick(live ?? {}, "mode") }, ...added);
+  // where the view has records, they tell the turn: `done` may be on its way
+  return put({ ...view, turn: view.head ? view.turn : turn, ...pick(live ?? {}, "mode") }, ...added);
 }
 
 function done(view, data) {

@@ -31,6 +31,7 @@ export class Portico {
 
 export class Session {
   view = emptyView;
+  /** @type {import("../client.js").Connection} */
   connection = { state: "idle" };
   id;
   #to;

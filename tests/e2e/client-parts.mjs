@@ -92,7 +92,7 @@ describe("what events do to a view", () => {
     assert.equal(reduce(view, hello).items, view.items);
     const settled = reduce(listed, { type: "tool_approval", id: "9", data: { seq: 9, ...OF, approval_id: "p", tool_call_id: "c", decision: "deny" } });
     assert.deepEqual(told(reduce(settled, { type: "tool_denied", id: "10", data: { seq: 10, ...CALL } })), [["approval", "settled"]]);
-    assert.equal(reduce(view, { type: "hello", data: {} }).turn, null);
+    assert.equal(reduce(fold(START), { type: "hello", data: { head: 2 } }).turn, 1, "done is on its way");
   });
 
   test("what only hello has named stands in front of the pages that are put there, until one of them has its record", () => {

@@ -33,6 +33,7 @@ describe("on the way", () => {
   test("in order, one at a time", async () => {
     const { session, asked, clock } = posting();
     const [first] = ["one", "two"].map((text) => session.send(text));
+    assert.equal(session.outbox, session.outbox, "the same list until it changes");
     assert.deepEqual([first.state, first.text], ["waiting", "one"]);
     session.send("three", { mode: "followup" });
     await settled();
