@@ -18,8 +18,8 @@ export function startChat(host, given, home) {
   const t = words(languageOf(host), given.strings);
   const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
-  const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
-  const memory = remember(JSON.stringify(whose), { follow, saw: () => count() }, signal);
+  const place = take([base.href, host.storageKey || location.pathname, host.visitor, host.agent]);
+  const memory = remember(place, host.session, { follow, saw: () => count() }, signal);
   const emit = (name, detail) => host.dispatchEvent(new CustomEvent(`portico-${name}`, { detail, bubbles: true, composed: true }));
   const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt });
   let session;
@@ -30,7 +30,7 @@ export function startChat(host, given, home) {
   function begin(unsent = []) {
     session?.close();
     // as soon as there is something to write in, so that tabs that begin at once begin the same
-    if (panel.isShown()) memory.claim();
+    if (panel.isShown() && !host.session) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
     const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
@@ -115,7 +115,7 @@ export function startChat(host, given, home) {
 
   function send(text) {
     if (!text.trim()) return;
-    if (!memory.key) memory.claim(), begin();
+    if (!host.session && !memory.key) memory.claim(), begin();
     session.send(text);
   }
 
@@ -149,7 +149,7 @@ export function startChat(host, given, home) {
   const complain = (error) => emit("problem", { code: error.code ?? "internal", message: t.problem(error) });
 
   function toggled() {
-    if (host.open && !memory.key) begin();
+    if (host.open && !host.session && !memory.key) begin();
     panel.toggled();
     count();
     emit("toggle", { open: host.open });
@@ -189,11 +189,23 @@ export function startChat(host, given, home) {
       clearTimeout(hiding);
       session.close();
       panel.end();
+      places.delete(place);
     },
   };
 }
 
 const isGone = ({ reason, problem }) => reason !== "refused" || problem?.status === 404;
+
+const places = new Set();
+
+/** Whose conversation, and where; two elements that say the same on one page have one each, in their order. */
+function take(whose) {
+  const named = (nth) => JSON.stringify(nth ? [...whose, nth] : whose);
+  let nth = 0;
+  while (places.has(named(nth))) nth += 1;
+  places.add(named(nth));
+  return named(nth);
+}
 
 /** The nearest `lang`, also of what is around a shadow tree. */
 function languageOf(host) {

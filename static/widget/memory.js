@@ -25,11 +25,12 @@ function safely(name) {
   };
 }
 
-/** `place` says whose conversation it is and where. Another tab has begun or found another one: `follow()`; it has seen more: `saw()`. */
-export function remember(place, { follow, saw }, signal) {
+/** `place` says whose conversation it is and where, `session` which one instead of theirs. Another tab has begun or found another one: `follow()`; it has seen more: `saw()`. */
+export function remember(place, session, { follow, saw }, signal) {
   const local = safely("localStorage");
   const tab = safely("sessionStorage");
   const name = `portico.chat:${place}`;
+  const ofDraft = `${name}.draft ${session}`;
   let kept = read();
 
   function read() {
@@ -86,11 +87,11 @@ export function remember(place, { follow, saw }, signal) {
     },
     see: (id, seq) => local.setItem(`${name}.seen`, `${id} ${seq}`),
     get draft() {
-      return tab.getItem(`${name}.draft`) ?? "";
+      return tab.getItem(ofDraft) ?? "";
     },
     set draft(text) {
-      if (text) tab.setItem(`${name}.draft`, text);
-      else tab.removeItem(`${name}.draft`);
+      if (text) tab.setItem(ofDraft, text);
+      else tab.removeItem(ofDraft);
     },
   };
 }
