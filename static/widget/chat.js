@@ -33,7 +33,8 @@ export function startChat(host, given, home) {
     if (panel.isShown() && !host.session) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
-    const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
+    const create = { channel: "web", ...(host.agent && { agent: host.agent }), key };
+    const options = { id, create, view: host.view, storage: memory.local };
     const history = Number.parseInt(host.history, 10);
     const made = client.session(history >= 0 ? { ...options, history } : options);
     session = made;
@@ -132,9 +133,10 @@ export function startChat(host, given, home) {
     panel.focus();
   }
 
-  /** With another credential what was refused may be allowed. */
+  /** With another credential what was refused, or is being refused, may be allowed. */
   function again() {
-    if (told.closed?.reason === "refused") begin();
+    const { state, reason } = session.connection;
+    if (state === "connecting" || reason === "refused") begin();
   }
 
   /** Runs what may be refused: the page hears of it, and so does who asked. */

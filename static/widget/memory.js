@@ -25,7 +25,10 @@ function safely(name) {
   };
 }
 
-/** `place` says whose conversation it is and where, `session` which one instead of theirs. Another tab has begun or found another one: `follow()`; it has seen more: `saw()`. */
+/**
+ * `place` says whose conversation it is and where, `session` which one instead of theirs. Another tab has begun or found another one:
+ * `follow()`; it has seen more: `saw()`.
+ */
 export function remember(place, session, { follow, saw }, signal) {
   const local = safely("localStorage");
   const tab = safely("sessionStorage");

@@ -144,7 +144,9 @@ test("older messages come by themselves at the top, and what is seen stays where
 test("a page with the widget loads less than 60 KB", async () => {
   const tab = await openPage("about:blank");
   const bodies = [];
-  tab.page.on("response", (response) => /\.(js|css)$/.test(new URL(response.url()).pathname) && bodies.push(response.body().then((body) => [response.url(), body])));
+  tab.page.on("response", (response) => {
+    if (/\.(js|css)$/.test(new URL(response.url()).pathname)) bodies.push(response.body().then((body) => [response.url(), body]));
+  });
   await tab.page.goto(`${shop.url}/shop`);
   await show(tab);
   await tab.answers.last().locator("td").first().waitFor();
