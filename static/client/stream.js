@@ -117,7 +117,7 @@ export function follow({ host, connect, take, tell }) {
         if (!isOpen) tell({ state: "open" });
         isOpen = true;
         isGood ||= frame.id !== undefined;
-        if (frame.retry) end.floor = base = Number(frame.retry);
+        if (Number(frame.retry)) end.floor = base = Number(frame.retry);
         const event = eventOf(frame);
         take(event);
         if (event.type === "closing") end.floor = event.data.retry_after_ms;
