@@ -25,7 +25,7 @@ export function launcher(t, { host, panel, head, signal, focus }) {
   function toggled() {
     panel.hidden = !host.open;
     opener.ariaExpanded = String(host.open);
-    opener.firstChild.replaceWith(icon(host.open ? ICONS.fold : ICONS.chat));
+    opener.querySelector("svg").replaceWith(icon(host.open ? ICONS.fold : ICONS.chat));
     fit();
   }
   /** A phone's keyboard covers the page and does not shrink it: only the visual viewport tells what is left. */

@@ -56,13 +56,17 @@ function outgoing(t, { value: { key, text } }, { retry, discard }) {
   };
 }
 
-const inRow = ({ element: made, update }) => ({ element: element("li", "", made), update });
+function inRow(part, { element: made, update }) {
+  made.part = part;
+  return { element: element("li", "", made), update };
+}
 
-const tools = (t, _, { artifact }) => inRow(toolGroup(t, { artifact }));
+
+const tools = (t, _, { artifact }) => inRow("tools", toolGroup(t, { artifact }));
 const approval = (t, { value }, { decide, leave }) =>
-  inRow(approvalCard(value, { t, leave, decide: (decision) => decide(value.approval_id, decision) }));
+  inRow("card", approvalCard(value, { t, leave, decide: (decision) => decide(value.approval_id, decision) }));
 const question = (t, { value }, { answer: give, leave }) =>
-  inRow(questionCard(value, { t, leave, answer: (answers) => give(value.question_id, answers) }));
+  inRow("card", questionCard(value, { t, leave, answer: (answers) => give(value.question_id, answers) }));
 
 function notice(t) {
   const made = element("li", "notice");

@@ -147,7 +147,7 @@ describe("with the demo model", () => {
     await tab.chat.locator(".tools summary").first().click();
     const kept = tab.button(/^Open the whole result \(\d+ kB\)$/).first();
     await kept.waitFor();
-    await tab.chat.getByRole("region", { name: "Arguments" }).first().getByText("everything").waitFor();
+    await tab.chat.getByRole("group", { name: "Arguments" }).first().getByText("everything").waitFor();
     await tab.turnEnds();
     const [opened] = await Promise.all([tab.page.context().waitForEvent("page"), kept.click()]);
     await opened.getByText("day 1: rowing boat, free").waitFor();

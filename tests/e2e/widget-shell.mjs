@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { until } from "./support.mjs";
-import { WIDGET, axe, gated, openPage, picture, startBrowser, startShop, stopBrowser } from "./widget-support.mjs";
+import { WIDGET, axe, gated, newContext, openPage, picture, startBrowser, startShop, stopBrowser } from "./widget-support.mjs";
 
 const LONG = "The harbour **opens** at nine. ";
 let shop;
@@ -76,6 +76,20 @@ describe("the launcher", () => {
     await answered(tab, 1);
     assert.deepEqual((await tab.events("unread")).map(({ count }) => count).filter(Boolean), []);
     await tab.finish();
+  });
+
+  test("what one tab has shown is news in none", async () => {
+    const context = await newContext();
+    const [left, right] = [await openPage(`${shop.url}/launcher`, { context }), await openPage(`${shop.url}/launcher`, { context })];
+    await left.chat.evaluate((one) => one.send("Hello"));
+    for (const tab of [left, right]) await tab.chat.locator(".badge").getByText("1", { exact: true }).waitFor();
+    await left.page.bringToFront();
+    await left.button(/^Open the chat/).click();
+    await answered(left, 1);
+    await until("nothing new on the right", () => right.chat.evaluate((one) => one.unread === 0));
+    await left.finish();
+    await right.finish();
+    await context.close();
   });
 
   test("fills a phone's screen, and nothing scrolls sideways", async () => {

@@ -104,8 +104,9 @@ svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColo
 .who { color: var(--_accent); font-size: 0.8125rem; font-weight: 650; }
 .queued .plain, [data-kind="outgoing"] .plain { opacity: 0.75; }
 [data-state="refused"] .plain { outline: 1px solid var(--_bad); opacity: 1; }
-.under { display: flex; flex-wrap: wrap; gap: 0 0.75rem; margin: 0.15rem 0 0; color: var(--_soft); font-size: 0.8125rem; }
+.under { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: end; gap: 0 0.75rem; margin: 0.15rem 0 0; color: var(--_soft); font-size: 0.8125rem; }
 .under:empty { display: none; }
+[data-role="assistant"] .under { justify-content: start; }
 [data-state="refused"] .under { color: var(--_bad); }
 /* what is sent at once needs no word */
 [data-state="sending"] .under, [data-state="sent"] .under { animation: late 1.2s; }
