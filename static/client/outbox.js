@@ -42,7 +42,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     if (isBusy) return;
     isBusy = true;
     let failures = 0;
-    for (let next; isOn && (next = all.find(({ state }) => state === "waiting")); ) {
+    for (let next; isOn && (next = all.find(({ state }) => state === "waiting"));) {
       const problem = await attempt(next);
       failures = problem ? failures + 1 : 0;
       if (problem && isOn) await sleep(failures, { floor: problem.retry_after_ms });
@@ -100,7 +100,9 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     /** The stream brought this message of a person. */
     seen({ message_id, text, seq }) {
       if (all.some((one) => one.message_id === message_id)) return;
-      const mine = all.find((one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after);
+      const mine = all.find(
+        (one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after,
+      );
       if (mine) set({ ...mine, isTaken: true });
     },
     /** From here on they are kept on this shelf, behind those that are there already. */
@@ -139,7 +141,8 @@ export function makeShelf(storage, name) {
   return {
     load: () =>
       read().map(({ isTaken: _, why, ...message }) =>
-        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" })),
+        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" }),
+      ),
     put: ({ problem, ...message }) =>
       write(placed(read(), message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
     remove: (key) => write(placed(read(), key)),

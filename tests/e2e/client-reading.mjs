@@ -71,7 +71,7 @@ describe("coming back", () => {
     stream.record(1, "session_created", { channel: "web" });
     stream.send("text_delta", { message_id: "m", block: 0, text: "he" }, "2.1");
     stream.raw("id: 2.2\n\n");
-    stream.raw("event: text_delta\nid: 2.3\ndata: {\"message");
+    stream.raw('event: text_delta\nid: 2.3\ndata: {"message');
     await settled();
     assert.equal(all.session.view.live.text, "he");
     stream.cut();
@@ -141,7 +141,10 @@ describe("giving up", () => {
       const all = await reading();
       await all.asked[0].give(problem(status, "gone"));
       const { connection } = all.session;
-      assert.deepEqual([connection.state, connection.reason, connection.problem.status, connection.problem.message], ["closed", "refused", status, "no: gone"]);
+      assert.deepEqual(
+        [connection.state, connection.reason, connection.problem.status, connection.problem.message],
+        ["closed", "refused", status, "no: gone"],
+      );
       await all.clock.pass(100_000);
       assert.equal(all.asked.length, 0);
       all.session.open();
@@ -196,14 +199,20 @@ describe("giving up", () => {
     all.session.close();
     await settled();
     assert.deepEqual([all.session.connection.state, all.asked.length, all.isWatching()], ["idle", 0, false]);
-    assert.deepEqual(all.clock.waits.filter((ms) => ms > 0), [], "nothing is left that would keep a process alive");
+    assert.deepEqual(
+      all.clock.waits.filter((ms) => ms > 0),
+      [],
+      "nothing is left that would keep a process alive",
+    );
   });
 
   test("what came with the last event that was wanted is not folded, and comes again", async () => {
     const all = await reading();
     const end = all.session.onEvent(({ type }) => type === "session_created" && all.session.close());
     const stream = await all.asked[0].stream();
-    stream.raw(`event: session_created\nid: 1\ndata: {"seq":1,"channel":"web"}\n\nevent: session_updated\nid: 2\ndata: {"seq":2,"title":"t"}\n\n`);
+    stream.raw(
+      `event: session_created\nid: 1\ndata: {"seq":1,"channel":"web"}\n\nevent: session_updated\nid: 2\ndata: {"seq":2,"title":"t"}\n\n`,
+    );
     await settled();
     assert.equal(all.session.view.last_id, "1");
     end();
@@ -252,7 +261,10 @@ describe("older pages", () => {
     assert.equal(session.hasEarlier, true);
     const done = Promise.all([session.earlier(), session.earlier()]);
     await settled();
-    assert.deepEqual([asked.length, asked[0].path, asked[0].query], [1, "/v1/sessions/s/records", { after: "0", limit: "2", view: "owner" }]);
+    assert.deepEqual(
+      [asked.length, asked[0].path, asked[0].query],
+      [1, "/v1/sessions/s/records", { after: "0", limit: "2", view: "owner" }],
+    );
     await asked[0].give(records([CREATED], "1"));
     assert.deepEqual(asked[0].query, { after: "1", limit: "1", view: "owner" });
     await asked[0].give(records([TOOL], "2"));
@@ -303,7 +315,12 @@ describe("telling", () => {
     await settled();
     await all.clock.pass(0);
     assert.equal(count, 1);
-    assert.deepEqual(heard, [["hello", true], ["session_updated", false], ["session_updated", false], ["session_updated", true]]);
+    assert.deepEqual(heard, [
+      ["hello", true],
+      ["session_updated", false],
+      ["session_updated", false],
+      ["session_updated", true],
+    ]);
     end();
     stream.record(4, "session_updated", { title: "t4" });
     await all.clock.pass(0);

@@ -31,8 +31,12 @@ before(async () => {
 test("the package installs, and a strict consumer compiles against it and runs", async () => {
   const [{ filename, files }] = JSON.parse(await run("npm", ["pack", source, "--json"]));
   const names = files.map(({ path: name }) => name);
-  for (const name of ["client.js", "client.d.ts", "client/reduce.js", "README.md", "package.json"]) assert.ok(names.includes(name), `${name} in ${names}`);
-  assert.deepEqual(names.filter((name) => /index\.html|page\./.test(name)), []);
+  for (const name of ["client.js", "client.d.ts", "client/reduce.js", "README.md", "package.json"])
+    assert.ok(names.includes(name), `${name} in ${names}`);
+  assert.deepEqual(
+    names.filter((name) => /index\.html|page\./.test(name)),
+    [],
+  );
   await fs.writeFile(path.join(work, "package.json"), '{"type": "module", "private": true}');
   await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${filename}`]);
   await fs.copyFile(path.join(here, "clients/portico-client.ts"), path.join(work, "consumer.ts"));
@@ -50,13 +54,29 @@ test("the modules are what their types say", async () => {
       `import { frames } from "${source}/client/stream.js";\n` +
       `const real = { ${names.join(", ")} };\nconst said: Pick<typeof Said, keyof typeof real> = real;\nexport default said;\n`,
   );
-  const options = ["--strict", "--noEmit", "--allowJs", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom,dom.iterable,dom.asynciterable"];
+  const options = [
+    "--strict",
+    "--noEmit",
+    "--allowJs",
+    "--target",
+    "es2022",
+    "--module",
+    "nodenext",
+    "--lib",
+    "es2022,dom,dom.iterable,dom.asynciterable",
+  ];
   await run(process.execPath, [tsc, ...options, "held.ts"]);
   assert.deepEqual(Object.keys(await import(`${source}/client.js`)).sort(), names.sort());
 });
 
 test("it is small", async (t) => {
-  const { outputFiles } = await build({ entryPoints: [path.join(source, "client.js")], bundle: true, format: "esm", minify: true, write: false });
+  const { outputFiles } = await build({
+    entryPoints: [path.join(source, "client.js")],
+    bundle: true,
+    format: "esm",
+    minify: true,
+    write: false,
+  });
   const { length } = gzipSync(outputFiles[0].contents, { level: 9 });
   t.diagnostic(`${length} bytes as a bundle, gzip -9`);
   assert.ok(length < 8 * 1024, `${length} bytes`);

@@ -73,9 +73,16 @@ function opened(t, client, options = { create: { channel: "web" }, view: "chat" 
   return session;
 }
 
-const idle = (session) => until("the turn's end", () => session.view.turn === null && !session.outbox.length && session.view.items.length > 0 && !session.view.items.at(-1).queued);
+const idle = (session) =>
+  until(
+    "the turn's end",
+    () => session.view.turn === null && !session.outbox.length && session.view.items.length > 0 && !session.view.items.at(-1).queued,
+  );
 const messagesOf = ({ items }) => items.filter(({ kind }) => kind === "message");
-const saidIn = ({ view }) => messagesOf(view).filter(({ role }) => role === "user").map(({ text }) => text);
+const saidIn = ({ view }) =>
+  messagesOf(view)
+    .filter(({ role }) => role === "user")
+    .map(({ text }) => text);
 /** By id: the transcript is in the order of the ledger, the view in that in which messages were taken up. */
 const byId = (messages) => new Map(messages.map(({ message_id, role, text }) => [message_id, [role, text]]));
 
@@ -116,7 +123,9 @@ describe("the demo, over a bad network", () => {
       const session = opened(t, makeClient(server, proxy.url), { create: { channel: "web" }, view });
       const said = ["show me a table", "look up a rowing boat", "book a rowing boat for tomorrow", "show me a table, again"];
       for (const text of said) session.send(text);
-      const approval = await until("the approval", () => session.view.items.find(({ kind, state }) => kind === "approval" && state === "pending"));
+      const approval = await until("the approval", () =>
+        session.view.items.find(({ kind, state }) => kind === "approval" && state === "pending"),
+      );
       await until("a decision that gets through", () => session.decide(approval.approval_id, "allow_once").then(() => true));
       await sameInTheEnd(server, session, view);
       assert.deepEqual(saidIn(session), said);
@@ -152,7 +161,9 @@ describe("the demo, over a bad network", () => {
     const session = opened(t, makeClient(server, proxy.url));
     const said = ["one", "two", "two", "three"];
     const shown = [];
-    session.subscribe(() => shown.push([...session.view.items, ...session.outbox].filter(({ text }) => text === "one" || text === "three").length));
+    session.subscribe(() =>
+      shown.push([...session.view.items, ...session.outbox].filter(({ text }) => text === "one" || text === "three").length),
+    );
     for (const text of said) session.send(text, { mode: "followup" });
     await sameInTheEnd(server, session, "chat");
     assert.deepEqual(saidIn(session), said);
@@ -172,7 +183,10 @@ describe("the demo, over a bad network", () => {
     before.close();
     proxy.up();
     const session = opened(t, makeClient(server, proxy.url), { create, storage, view: "chat" });
-    assert.deepEqual(session.outbox.map(({ text }) => text), said);
+    assert.deepEqual(
+      session.outbox.map(({ text }) => text),
+      said,
+    );
     await sameInTheEnd(server, session, "chat");
     assert.deepEqual(saidIn(session), said);
     assert.equal(storage.map.size, 0);
@@ -188,7 +202,10 @@ describe("the demo, over a bad network", () => {
     await tabs[1].decide(approval.approval_id, "deny", "not today");
     await tabs[1].decide(approval.approval_id, "deny", "not today");
     await assert.rejects(tabs[0].decide(approval.approval_id, "allow_once"), { name: "Problem", status: 409, code: "already_decided" });
-    await until("the decision", () => tabs[0].view.items.find(({ key, state }) => key === approval.key && state === "settled")?.decision === "deny");
+    await until(
+      "the decision",
+      () => tabs[0].view.items.find(({ key, state }) => key === approval.key && state === "settled")?.decision === "deny",
+    );
     await idle(tabs[0]);
     await sameInTheEnd(server, tabs[1], "chat");
     assert.deepEqual(tabs[0].view, tabs[1].view);
@@ -245,7 +262,10 @@ describe("a scripted model", () => {
   let server;
 
   before(async () => {
-    const call = (name, args) => ({ content: null, tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name, arguments: JSON.stringify(args) } }] });
+    const call = (name, args) => ({
+      content: null,
+      tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name, arguments: JSON.stringify(args) } }],
+    });
     model = await startScript(({ role, content }) => {
       if (role === "tool") return { content: `So: ${content.slice(0, 100)}` };
       return content === "run" ? call("bash", { command: "head -c 60000 /dev/zero | tr '\\0' x" }) : call("ask_user", { questions });
@@ -263,7 +283,8 @@ describe("a scripted model", () => {
 
   test("a question is answered, and declined", async (t) => {
     const session = opened(t, makeClient(server));
-    const asked = (n) => until("the question", () => session.view.items.filter(({ kind, state }) => kind === "question" && state === "pending").at(n));
+    const asked = (n) =>
+      until("the question", () => session.view.items.filter(({ kind, state }) => kind === "question" && state === "pending").at(n));
     session.send("a boat");
     const first = await asked(0);
     await session.answer(first.question_id, [{ id: first.questions[0].id, selected: ["Pedal boat"] }]);
@@ -271,7 +292,9 @@ describe("a scripted model", () => {
     session.send("another");
     await session.answer((await asked(0)).question_id, null);
     await sameInTheEnd(server, session, "chat");
-    const told = session.view.items.filter(({ kind }) => kind === "question").map(({ answers, outcome }) => answers?.[0].selected ?? outcome);
+    const told = session.view.items
+      .filter(({ kind }) => kind === "question")
+      .map(({ answers, outcome }) => answers?.[0].selected ?? outcome);
     assert.deepEqual(told, [["Pedal boat"], "declined"]);
     assert.equal(session.view.items.filter(({ kind }) => kind === "tool").length, 0, "the questions say it already");
   });
@@ -281,7 +304,10 @@ describe("a scripted model", () => {
     session.send("run");
     await idle(session);
     const tool = session.view.items.find(({ kind }) => kind === "tool");
-    assert.deepEqual([tool.state, tool.args, tool.bytes > 50_000], ["ok", JSON.stringify({ command: "head -c 60000 /dev/zero | tr '\\0' x" }), true]);
+    assert.deepEqual(
+      [tool.state, tool.args, tool.bytes > 50_000],
+      ["ok", JSON.stringify({ command: "head -c 60000 /dev/zero | tr '\\0' x" }), true],
+    );
     assert.ok((await (await session.artifact(tool.artifact_id)).text()).includes(long));
   });
 });

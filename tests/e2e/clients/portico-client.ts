@@ -1,8 +1,24 @@
 // A consumer of the client in strict TypeScript: each part of the contract is used as its types say.
 
-import { type Item, Portico, Problem, type Session, type StreamEvent, type View, emptyView, frames, rawMember, reduce, spell } from "portico-client";
+import {
+  type Item,
+  Portico,
+  Problem,
+  type Session,
+  type StreamEvent,
+  type View,
+  emptyView,
+  frames,
+  rawMember,
+  reduce,
+  spell,
+} from "portico-client";
 
-const gateway = new Portico({ base: "http://127.0.0.1:1", credential: async ({ refused }) => (refused ? null : "key"), host: { random: () => 0 } });
+const gateway = new Portico({
+  base: "http://127.0.0.1:1",
+  credential: async ({ refused }) => (refused ? null : "key"),
+  host: { random: () => 0 },
+});
 const session: Session = gateway.session({ create: { channel: "web", key: "visitor" }, view: "chat", history: 0 });
 
 function words(item: Item): string {
