@@ -1,7 +1,7 @@
 // <portico-chat>: a conversation with an agent of a Portico gateway, on any page.
 //
-// What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events, parts
-// and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
+// What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events,
+// parts and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
 
 import { startChat } from "./widget/chat.js";
 import { style } from "./widget/style.js";

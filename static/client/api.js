@@ -23,17 +23,19 @@ export const browser = {
 
 export class Problem extends Error {
   name = "Problem";
+  status = 0;
+  code = "unreachable";
 
-  constructor(message, { status = 0, code = "unreachable", retry_after_ms } = {}) {
+  constructor(message, fields) {
     super(message);
-    Object.assign(this, { status, code, ...(retry_after_ms >= 0 && { retry_after_ms }) });
+    Object.assign(this, fields);
   }
 }
 
 /** Whether the same request may be answered otherwise later. A success that cannot be read came from something in between. */
 export const isPassing = ({ status }) => status < 400 || status === 408 || status === 429 || status >= 500;
 
-const unreachable = (cause) => Object.assign(new Problem("The server cannot be reached."), { cause });
+const unreachable = (cause) => new Problem("The server cannot be reached.", { cause });
 
 /** Sends requests to the gateway at `base`: resolves to a 2xx answer, else throws `Problem`. */
 export function sender({ base, credential, host }) {
@@ -60,8 +62,8 @@ export function sender({ base, credential, host }) {
     const { status, headers } = answer;
     const wait = headers.get("retry-after");
     // seconds or a date
-    const retry_after_ms = wait === null ? undefined : Number(wait) * 1000 || Date.parse(wait) - host.now();
-    throw new Problem(detail ?? title ?? `The server answered ${status}.`, { status, code, retry_after_ms });
+    const retry_after_ms = Number(wait) * 1000 || Math.max(0, Date.parse(wait) - host.now());
+    throw new Problem(detail ?? title ?? `The server answered ${status}.`, { status, code, ...(retry_after_ms && { retry_after_ms }) });
   };
 }
 

@@ -13,31 +13,36 @@ import { sleeper } from "./stream.js";
 export function makeOutbox({ host, shelf, post, place, changed }) {
   const { sleep, wake } = sleeper(host);
   let all = shelf.load();
+  let shown = all;
   let isOn = false;
   let isBusy = false;
 
   const find = (key, ...states) => all.find((message) => message.key === key && states.includes(message.state));
 
-  /** Puts it where the one with its key is, or last. */
-  function set(message) {
-    all = placed(all, message.key, Object.freeze(message));
-    // what is accepted the ledger keeps
-    if (message.state === "sent") shelf.remove(message.key);
-    else shelf.put(message);
+  function keep(messages) {
+    all = messages;
+    shown = all.filter(({ isTaken }) => !isTaken);
     changed();
   }
 
+  /** Puts it where the one with its key is, or last. */
+  function set(message) {
+    // what is accepted the ledger keeps
+    if (message.state === "sent") shelf.remove(message.key);
+    else shelf.put(message);
+    keep(placed(all, message.key, Object.freeze(message)));
+  }
+
   function drop({ key }) {
-    all = placed(all, key);
     shelf.remove(key);
-    changed();
+    keep(placed(all, key));
   }
 
   async function pump() {
     if (isBusy) return;
     isBusy = true;
     let failures = 0;
-    for (let next; isOn && (next = all.find(({ state }) => state === "waiting")); ) {
+    for (let next; isOn && (next = all.find(({ state }) => state === "waiting"));) {
       const problem = await attempt(next);
       failures = problem ? failures + 1 : 0;
       if (problem && isOn) await sleep(failures, { floor: problem.retry_after_ms });
@@ -67,7 +72,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
 
   return {
     get list() {
-      return all.filter(({ isTaken }) => !isTaken);
+      return shown;
     },
     settle,
     wake,
@@ -95,7 +100,9 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     /** The stream brought this message of a person. */
     seen({ message_id, text, seq }) {
       if (all.some((one) => one.message_id === message_id)) return;
-      const mine = all.find((one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after);
+      const mine = all.find(
+        (one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after,
+      );
       if (mine) set({ ...mine, isTaken: true });
     },
     /** From here on they are kept on this shelf, behind those that are there already. */
@@ -103,8 +110,8 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       const mine = all;
       for (const { key } of mine) shelf.remove(key);
       shelf = to;
-      all = [...shelf.load().filter(({ key }) => !mine.some((one) => one.key === key)), ...mine];
-      for (const message of mine) set(message);
+      keep(mine.reduce((list, message) => placed(list, message.key, message), shelf.load()));
+      for (const message of mine) if (message.state !== "sent") shelf.put(message);
     },
   };
 }
@@ -134,7 +141,8 @@ export function makeShelf(storage, name) {
   return {
     load: () =>
       read().map(({ isTaken: _, why, ...message }) =>
-        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" })),
+        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" }),
+      ),
     put: ({ problem, ...message }) =>
       write(placed(read(), message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
     remove: (key) => write(placed(read(), key)),

@@ -6,6 +6,7 @@ import { rawElements, rawMember } from "./json.js";
 
 export const emptyView = Object.freeze({ items: Object.freeze([]), live: null, turn: null, last_id: "", head: 0 });
 
+/** @type {typeof import("../client.js").reduce} */
 export function reduce(view, { type, id, data, raw }) {
   // a record that it has: somebody began again from an older place
   if (data?.seq <= view.head) return view;
@@ -79,8 +80,13 @@ const pick = (data, ...names) => Object.fromEntries(names.filter((name) => data[
 
 const item = (kind, key, data, ...names) => ({ kind, key, ...pick(data, "seq", "at", "turn", "step", ...names) });
 
-const message = (data, role, text) =>
-  ({ ...item("message", data.message_id, data, "message_id"), role, text, queued: false, interrupted: data.interrupted === true });
+const message = (data, role, text) => ({
+  ...item("message", data.message_id, data, "message_id"),
+  role,
+  text,
+  queued: false,
+  interrupted: data.interrupted === true,
+});
 
 const notice = (data, name) => ({ ...item("notice", `notice.${data.seq}`, data, "reason", "cause", "code", "detail"), notice: name });
 
@@ -90,8 +96,10 @@ const approval = (data, raw) => ({
   state: "pending",
 });
 
-const question = (data) =>
-  ({ ...item("question", data.question_id, data, "question_id", "tool_call_id", "questions", "expires_at"), state: "pending" });
+const question = (data) => ({
+  ...item("question", data.question_id, data, "question_id", "tool_call_id", "questions", "expires_at"),
+  state: "pending",
+});
 
 const args = (data, raw) => (data.args === undefined ? {} : { args: raw ? rawMember(raw, "args") : JSON.stringify(data.args) });
 
@@ -162,7 +170,11 @@ function tool(view, data, patch) {
 }
 
 /** The record of what `hello` has named is the same item, at its own place. */
-const ask = (view, asked) => put(without(view, ({ key }) => key === asked.key), asked);
+const ask = (view, asked) =>
+  put(
+    without(view, ({ key }) => key === asked.key),
+    asked,
+  );
 
 function settle(view, id, data, outcome) {
   const at = newest(view.items, ({ key }) => key === id);
@@ -173,8 +185,11 @@ function settle(view, id, data, outcome) {
 function hello({ mode: _, ...view }, { turn = null, live, approvals = [], questions = [] }, raw) {
   const texts = rawElements(rawMember(raw ?? "", "approvals") ?? "");
   const asked = [...approvals.map((data, i) => [data, approval(data, texts[i])]), ...questions.map((data) => [data, question(data)])];
-  const added = asked.map(([{ requested_at }, one]) => ({ ...one, seq: 0, at: requested_at })).filter(({ key }) => !view.items.some((one) => one.key === key));
-  return put({ ...view, turn, ...pick(live ?? {}, "mode") }, ...added);
+  const added = asked
+    .map(([{ requested_at }, one]) => ({ ...one, seq: 0, at: requested_at }))
+    .filter(({ key }) => !view.items.some((one) => one.key === key));
+  // where the view has records, they tell the turn: `done` may be on its way
+  return put({ ...view, turn: view.head ? view.turn : turn, ...pick(live ?? {}, "mode") }, ...added);
 }
 
 function done(view, data) {

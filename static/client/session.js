@@ -31,6 +31,7 @@ export class Portico {
 
 export class Session {
   view = emptyView;
+  /** @type {import("../client.js").Connection} */
   connection = { state: "idle" };
   id;
   #to;
@@ -260,7 +261,7 @@ export class Session {
 
   async #recordsBetween(from, to) {
     const found = [];
-    for (let after = from; after < to; ) {
+    for (let after = from; after < to;) {
       const { text, json } = await read(await this.#get("records", { after, limit: to - after }), "data");
       const texts = rawElements(rawMember(text, "data"));
       json.data.forEach((data, i) => found.push({ type: data.type, id: String(data.seq), data, raw: texts[i] }));

@@ -2,7 +2,7 @@
 
 import { isPassing } from "./api.js";
 
-/** The server is heard every 15 s: after three silent times a connection is dead, and after one it is in doubt where the network changed. */
+/** The server is heard every 15 s: after three silent times a connection is dead, after one it is in doubt where the network changed. */
 const DEAD_MS = 50_000;
 const DOUBT_MS = 20_000;
 /** A connection that brought nothing and yet lasted so long was a good one. */
@@ -18,7 +18,7 @@ export async function* frames(body, heard = () => {}) {
   let frame = {};
   let isAfterCR = false;
   try {
-    for (let part; !(part = await reader.read()).done; ) {
+    for (let part; !(part = await reader.read()).done;) {
       heard();
       let text = decoder.decode(part.value, { stream: true });
       if (!text) continue;
@@ -117,7 +117,7 @@ export function follow({ host, connect, take, tell }) {
         if (!isOpen) tell({ state: "open" });
         isOpen = true;
         isGood ||= frame.id !== undefined;
-        if (frame.retry) end.floor = base = Number(frame.retry);
+        if (Number(frame.retry)) end.floor = base = Number(frame.retry);
         const event = eventOf(frame);
         take(event);
         if (event.type === "closing") end.floor = event.data.retry_after_ms;

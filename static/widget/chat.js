@@ -18,8 +18,8 @@ export function startChat(host, given, home) {
   const t = words(languageOf(host), given.strings);
   const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
-  const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
-  const memory = remember(JSON.stringify(whose), follow, signal);
+  const place = take([base.href, host.storageKey || location.pathname, host.visitor, host.agent]);
+  const memory = remember(place, host.session, { follow, saw: () => count() }, signal);
   const emit = (name, detail) => host.dispatchEvent(new CustomEvent(`portico-${name}`, { detail, bubbles: true, composed: true }));
   const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt });
   let session;
@@ -30,10 +30,11 @@ export function startChat(host, given, home) {
   function begin(unsent = []) {
     session?.close();
     // as soon as there is something to write in, so that tabs that begin at once begin the same
-    if (panel.isShown()) memory.claim();
+    if (panel.isShown() && !host.session) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
-    const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
+    const create = { channel: "web", ...(host.agent && { agent: host.agent }), key };
+    const options = { id, create, view: host.view, storage: memory.local };
     const history = Number.parseInt(host.history, 10);
     const made = client.session(history >= 0 ? { ...options, history } : options);
     session = made;
@@ -77,7 +78,7 @@ export function startChat(host, given, home) {
 
   function heard({ type, data }) {
     // what is older than this page's first sight of the session is no news, and nothing is news twice
-    if (type === "hello") told.newest ??= told.isOld ? Number.parseInt(data.head, 10) : 0;
+    if (type === "hello" && told.from === undefined) told.newest = told.from = told.isOld ? Number.parseInt(data.head, 10) : 0;
     if (!(data.seq > told.newest)) return;
     told.newest = data.seq;
     if (type === "message_queued") emit("message", { message_id: data.message_id, role: "user", text: data.text });
@@ -96,12 +97,11 @@ export function startChat(host, given, home) {
   function count() {
     const { id, view } = session;
     let unread = 0;
-    if (id && view.head) {
-      const looking = panel.isShown() && document.visibilityState === "visible";
-      told.seen ??= memory.seen(id);
-      if (looking || told.seen === undefined) {
-        if (told.seen !== view.head) memory.see(id, (told.seen = view.head));
-      }
+    if (told.from !== undefined) {
+      const isLooking = panel.isShown() && document.visibilityState === "visible";
+      // of a session that this browser never showed, what was there when it came counts as seen
+      const seen = Math.max(told.seen ?? 0, memory.seen(id) ?? told.from, isLooking ? view.head : 0);
+      if (seen !== told.seen) memory.see(id, (told.seen = seen));
       const isNew = (item) => item.kind === "message" && item.role !== "user" && item.seq > told.seen;
       unread = view.items.filter(isNew).length;
     }
@@ -116,7 +116,7 @@ export function startChat(host, given, home) {
 
   function send(text) {
     if (!text.trim()) return;
-    if (!memory.key) memory.claim(), begin();
+    if (!host.session && !memory.key) memory.claim(), begin();
     session.send(text);
   }
 
@@ -133,9 +133,10 @@ export function startChat(host, given, home) {
     panel.focus();
   }
 
-  /** With another credential what was refused may be allowed. */
+  /** With another credential what was refused, or is being refused, may be allowed. */
   function again() {
-    if (told.closed?.reason === "refused") begin();
+    const { state, reason } = session.connection;
+    if (state === "connecting" || reason === "refused") begin();
   }
 
   /** Runs what may be refused: the page hears of it, and so does who asked. */
@@ -150,7 +151,7 @@ export function startChat(host, given, home) {
   const complain = (error) => emit("problem", { code: error.code ?? "internal", message: t.problem(error) });
 
   function toggled() {
-    if (host.open && !memory.key) begin();
+    if (host.open && !host.session && !memory.key) begin();
     panel.toggled();
     count();
     emit("toggle", { open: host.open });
@@ -190,11 +191,23 @@ export function startChat(host, given, home) {
       clearTimeout(hiding);
       session.close();
       panel.end();
+      places.delete(place);
     },
   };
 }
 
 const isGone = ({ reason, problem }) => reason !== "refused" || problem?.status === 404;
+
+const places = new Set();
+
+/** Whose conversation, and where; two elements that say the same on one page have one each, in their order. */
+function take(whose) {
+  const named = (nth) => JSON.stringify(nth ? [...whose, nth] : whose);
+  let nth = 0;
+  while (places.has(named(nth))) nth += 1;
+  places.add(named(nth));
+  return named(nth);
+}
 
 /** The nearest `lang`, also of what is around a shadow tree. */
 function languageOf(host) {

@@ -1,4 +1,5 @@
-// The round button at the corner of a page, and the panel that it opens: a dialog that leaves the page usable; on a phone, the whole screen.
+// The round button at the corner of a page, and the panel that it opens: a dialog that leaves the page usable; on a phone, the whole
+// screen.
 
 import { element } from "./dom.js";
 import { ICONS, icon, iconButton } from "./icons.js";

@@ -68,7 +68,8 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
 
   let mark = 0;
   let hasLibraries = false;
-  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), { root: log, rootMargin: "400px 0px 0px" });
+  const near = { root: log, rootMargin: "400px 0px 0px" };
+  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), near);
 
   const isShown = () => !isLauncher || host.open;
 

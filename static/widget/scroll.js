@@ -1,5 +1,5 @@
-// The end of the conversation stays in view while it grows, unless the person went up. Then what is seen stays where it is, whatever comes in
-// front of it, below it, or takes its real height only now: by hand, since not every browser does it, and none at the very top.
+// The end of the conversation stays in view while it grows, unless the person went up. Then what is seen stays where it is, whatever comes
+// in front of it, below it, or takes its real height only now: by hand, since not every browser does it, and none at the very top.
 
 /** So near to the end, in px, is at the end: browsers round. */
 const NEAR = 8;
@@ -31,8 +31,8 @@ export function keepEnd(box, content, list, changed) {
   }
   function remember() {
     const { top, bottom } = box.getBoundingClientRect();
-    places = [...list.children].map((one) => [one, one.getBoundingClientRect()]).filter(([, rect]) => rect.bottom > top && rect.top < bottom)
-      .map(([one, rect]) => [one, rect.top - top]);
+    const rects = [...list.children].map((one) => [one, one.getBoundingClientRect()]);
+    places = rects.filter(([, rect]) => rect.bottom > top && rect.top < bottom).map(([one, rect]) => [one, rect.top - top]);
     // a row that is cut at the top may still grow downwards
     if (places[0]?.[1] < 0) places.push(places.shift());
   }

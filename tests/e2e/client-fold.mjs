@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { emptyView, frames, rawMember, reduce, spell } from "../../static/client.js";
+import { emptyView, reduce } from "../../static/client.js";
 import { refold } from "../../static/client/reduce.js";
 import { Reader, Server, truth } from "./ledger.mjs";
 
@@ -84,8 +84,16 @@ describe("the fold", () => {
           }
           const fresh = new Client(server, name, draw).read();
           const { messages, queued, live, turn = null } = truth(server, name);
-          assert.deepEqual(messagesOf(uncut.view).map(({ message_id, text }) => [message_id, text]), messages);
-          assert.deepEqual(messagesOf(uncut.view).filter((item) => item.queued).map(({ key }) => key), queued);
+          assert.deepEqual(
+            messagesOf(uncut.view).map(({ message_id, text }) => [message_id, text]),
+            messages,
+          );
+          assert.deepEqual(
+            messagesOf(uncut.view)
+              .filter((item) => item.queued)
+              .map(({ key }) => key),
+            queued,
+          );
           assert.equal(uncut.view.live?.text ?? "", live);
           assert.equal(uncut.view.turn, turn);
           assert.equal(new Set(uncut.view.items.map(({ key }) => key)).size, uncut.view.items.length);
@@ -118,7 +126,8 @@ describe("the fold", () => {
           client.view = frozen(refold(client.view, client.records));
           assert.equal(client.view.live, before.live);
           const known = new Map(before.items.map((item) => [item.key, item]));
-          for (const item of client.view.items) if (known.has(item.key) && isAlike(item, known.get(item.key))) assert.equal(item, known.get(item.key));
+          for (const item of client.view.items)
+            if (known.has(item.key) && isAlike(item, known.get(item.key))) assert.equal(item, known.get(item.key));
           const began = new Client(server, "owner", () => 1);
           if (from) began.view = { ...emptyView, last_id: String(from), ...named(server) };
           began.read();
@@ -144,6 +153,6 @@ function named({ records }) {
 function readRecords(server) {
   const reader = new Reader(server, { view: "owner", draw: () => 1 });
   const found = [];
-  for (let event; (event = reader.next()); ) if (event.data.seq) found.push(event);
+  for (let event; (event = reader.next());) if (event.data.seq) found.push(event);
   return found;
 }

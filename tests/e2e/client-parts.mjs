@@ -25,17 +25,36 @@ const CALL = { ...OF, tool_call_id: "c", tool: "look" };
 const START = ["turn_start", { turn: 1, message_ids: [] }];
 const says = (text, more) => ["message", { ...OF, message_id: `m ${text}`, content: [{ type: "text", text }], ...more }];
 const ends = (reason, more) => ["done", { turn: 1, reason, answer: "", tool_calls: [], ...more }];
-const APPROVAL = { approval_id: "p", tool_call_id: "c", tool: "look", args: { a: 1 }, digest: "d", reason: "ask", decisions: ["deny"], expires_at: "later" };
-const approves = (decision) => [["approval_requested", { ...OF, ...APPROVAL }], ["tool_approval", { ...OF, approval_id: "p", tool_call_id: "c", decision }]];
+const APPROVAL = {
+  approval_id: "p",
+  tool_call_id: "c",
+  tool: "look",
+  args: { a: 1 },
+  digest: "d",
+  reason: "ask",
+  decisions: ["deny"],
+  expires_at: "later",
+};
+const approves = (decision) => [
+  ["approval_requested", { ...OF, ...APPROVAL }],
+  ["tool_approval", { ...OF, approval_id: "p", tool_call_id: "c", decision }],
+];
 const told = ({ items }) => items.map(({ kind, state, notice, text }) => [kind, state ?? notice ?? text]);
 
 describe("what events do to a view", () => {
   test("a message that is queued stands last until a turn takes it up, and then where it does so", () => {
     const queued = ["message_queued", { message_id: "u", text: "next" }];
     const before = fold(queued, says("one"));
-    assert.deepEqual(told(before), [["message", "one"], ["message", "next"]]);
+    assert.deepEqual(told(before), [
+      ["message", "one"],
+      ["message", "next"],
+    ]);
     const after = fold(queued, says("one"), ["queue_drain", { ...OF, message_ids: ["u"] }], says("two"));
-    assert.deepEqual(told(after), [["message", "one"], ["message", "next"], ["message", "two"]]);
+    assert.deepEqual(told(after), [
+      ["message", "one"],
+      ["message", "next"],
+      ["message", "two"],
+    ]);
     assert.deepEqual([before.items[1].queued, after.items[1].queued, after.items[1].turn], [true, false, 1]);
     assert.deepEqual(fold(queued, ["message_removed", { message_id: "u" }]).items, []);
   });
@@ -44,7 +63,14 @@ describe("what events do to a view", () => {
     const delta = (block, text, type = "text_delta") => [type, { seq: 0, message_id: "m", block, text }];
     const { live } = fold(delta(2, "b"), delta(0, "a"), delta(1, "think", "reasoning_delta"), delta(2, "c"), delta(0, "."));
     assert.equal(live.text, "a.bc");
-    assert.deepEqual(live.blocks.map(({ kind, text }) => [kind, text]), [["text", "a."], ["reasoning", "think"], ["text", "bc"]]);
+    assert.deepEqual(
+      live.blocks.map(({ kind, text }) => [kind, text]),
+      [
+        ["text", "a."],
+        ["reasoning", "think"],
+        ["text", "bc"],
+      ],
+    );
     const other = fold(delta(0, "a"), ["text_delta", { seq: 0, message_id: "n", block: 0, text: "x" }]);
     assert.equal(other.live.text, "x");
   });
@@ -66,7 +92,10 @@ describe("what events do to a view", () => {
   test("a call's id may be used again in a later step", () => {
     const again = { ...CALL, step: 2 };
     const { items } = fold(["tool_start", CALL], ["tool_end", CALL], ["tool_start", again], ["tool_error", { ...again, code: "ABORTED" }]);
-    assert.deepEqual(items.map(({ state }) => state), ["ok", "aborted"]);
+    assert.deepEqual(
+      items.map(({ state }) => state),
+      ["ok", "aborted"],
+    );
     assert.notEqual(items[0].key, items[1].key);
   });
 
@@ -74,7 +103,10 @@ describe("what events do to a view", () => {
     const denied = ["tool_denied", { ...CALL, reason: "no" }];
     assert.deepEqual(told(fold(...approves("deny"), denied)), [["approval", "settled"]]);
     assert.deepEqual(told(fold(denied)), [["tool", "denied"]]);
-    assert.deepEqual(told(fold(...approves("allow_once"), ["tool_start", CALL], ["tool_end", CALL])), [["approval", "settled"], ["tool", "ok"]]);
+    assert.deepEqual(told(fold(...approves("allow_once"), ["tool_start", CALL], ["tool_end", CALL])), [
+      ["approval", "settled"],
+      ["tool", "ok"],
+    ]);
     const asked = ["question_asked", { ...OF, question_id: "q", tool_call_id: "c", questions: [], expires_at: "later" }];
     const answered = ["question_answered", { ...OF, question_id: "q", tool_call_id: "c", declined: true, reason: "expired" }];
     const view = fold(asked, answered, ["tool_start", CALL], ["tool_end", CALL]);
@@ -82,17 +114,31 @@ describe("what events do to a view", () => {
   });
 
   test("what hello lists is an item until its record comes, and then the same one in its own place", () => {
-    const raw = '{"approvals":[{"approval_id":"p","tool_call_id":"c","tool":"look","args":{"a":1.0},"requested_at":"then"}],"questions":[],"turn":4}';
+    const raw =
+      '{"approvals":[{"approval_id":"p","tool_call_id":"c","tool":"look","args":{"a":1.0},"requested_at":"then"}],"questions":[],"turn":4}';
     const hello = { type: "hello", data: JSON.parse(raw), raw };
     const listed = reduce(emptyView, hello);
     assert.deepEqual([listed.turn, listed.items[0].args, listed.items[0].seq, listed.items[0].at], [4, '{"a":1.0}', 0, "then"]);
     const records = [["message", { ...OF, message_id: "m", content: [{ type: "text", text: "hi" }] }], ...approves("deny")];
-    const view = records.reduce((before, [type, data], i) => reduce(before, { type, id: `${i + 1}`, data: { seq: i + 1, type, ...data } }), listed);
-    assert.deepEqual(view.items.map(({ key, seq }) => [key, seq]), [["m", 1], ["p", 2]]);
+    const view = records.reduce(
+      (before, [type, data], i) => reduce(before, { type, id: `${i + 1}`, data: { seq: i + 1, type, ...data } }),
+      listed,
+    );
+    assert.deepEqual(
+      view.items.map(({ key, seq }) => [key, seq]),
+      [
+        ["m", 1],
+        ["p", 2],
+      ],
+    );
     assert.equal(reduce(view, hello).items, view.items);
-    const settled = reduce(listed, { type: "tool_approval", id: "9", data: { seq: 9, ...OF, approval_id: "p", tool_call_id: "c", decision: "deny" } });
+    const settled = reduce(listed, {
+      type: "tool_approval",
+      id: "9",
+      data: { seq: 9, ...OF, approval_id: "p", tool_call_id: "c", decision: "deny" },
+    });
     assert.deepEqual(told(reduce(settled, { type: "tool_denied", id: "10", data: { seq: 10, ...CALL } })), [["approval", "settled"]]);
-    assert.equal(reduce(view, { type: "hello", data: {} }).turn, null);
+    assert.equal(reduce(fold(START), { type: "hello", data: { head: 2 } }).turn, 1, "done is on its way");
   });
 
   test("what only hello has named stands in front of the pages that are put there, until one of them has its record", () => {
@@ -100,26 +146,55 @@ describe("what events do to a view", () => {
     const record = (seq, type, data) => ({ type, id: String(seq), data: { seq, type, ...data } });
     const records = [record(7, "message", says("a")[1]), record(8, "message", says("b")[1])];
     const view = reduce(listed, records[1]);
-    assert.deepEqual(refold(view, records).items.map(({ key }) => key), ["p", "m a", "m b"]);
+    assert.deepEqual(
+      refold(view, records).items.map(({ key }) => key),
+      ["p", "m a", "m b"],
+    );
     const all = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL }), ...records];
-    assert.deepEqual(refold(view, all).items.map(({ key }) => key), ["m 0", "p", "m a", "m b"]);
+    assert.deepEqual(
+      refold(view, all).items.map(({ key }) => key),
+      ["m 0", "p", "m a", "m b"],
+    );
   });
 
   test("tries are one line, which goes with the answer or with the end", () => {
     const retry = (code) => ["retry", { ...OF, attempt: 1, code, discarded: true }];
-    const tries = [retry("overloaded"), ["message_queued", { message_id: "u", text: "?" }], retry("restart"), ["turn_continued", { ...OF, cause: "crash" }]];
+    const tries = [
+      retry("overloaded"),
+      ["message_queued", { message_id: "u", text: "?" }],
+      retry("restart"),
+      ["turn_continued", { ...OF, cause: "crash" }],
+    ];
     const { items } = fold(...tries);
-    assert.deepEqual(items.map(({ key, notice, code }) => [key, notice, code]), [["notice.1", "restart", "restart"], ["u", undefined, undefined]]);
-    assert.deepEqual(told(fold(...tries, says("hi"))), [["message", "hi"], ["message", "?"]]);
-    assert.deepEqual(told(fold(...tries, ends("error"))), [["notice", "end"], ["message", "?"]]);
+    assert.deepEqual(
+      items.map(({ key, notice, code }) => [key, notice, code]),
+      [
+        ["notice.1", "restart", "restart"],
+        ["u", undefined, undefined],
+      ],
+    );
+    assert.deepEqual(told(fold(...tries, says("hi"))), [
+      ["message", "hi"],
+      ["message", "?"],
+    ]);
+    assert.deepEqual(told(fold(...tries, ends("error"))), [
+      ["notice", "end"],
+      ["message", "?"],
+    ]);
     assert.deepEqual(told(fold(...tries, says("hello", { author: "human" }))).length, 3);
   });
 
   test("a turn's end ends its tools, and says what no message brought", () => {
     const open = ["tool_start", CALL];
     const call = { tool_call_id: "c", tool: "look", status: "unknown", duration_ms: 3 };
-    assert.deepEqual(fold(START, open, ends("completed", { tool_calls: [call] })).items.map(({ state, duration_ms }) => [state, duration_ms]), [["unknown", 3]]);
-    assert.deepEqual(told(fold(open, ends("aborted"))), [["tool", "aborted"], ["notice", "end"]]);
+    assert.deepEqual(
+      fold(START, open, ends("completed", { tool_calls: [call] })).items.map(({ state, duration_ms }) => [state, duration_ms]),
+      [["unknown", 3]],
+    );
+    assert.deepEqual(told(fold(open, ends("aborted"))), [
+      ["tool", "aborted"],
+      ["notice", "end"],
+    ]);
     const end = fold(START, ends("max_steps", { answer: "so far", code: "x", detail: "y" })).items[0];
     assert.deepEqual([end.reason, end.text, end.code, end.detail], ["max_steps", "so far", "x", "y"]);
     assert.equal(fold(START, ends("completed", { answer: "so" })).items[0].text, "so");
@@ -140,11 +215,18 @@ describe("what events do to a view", () => {
   });
 
   test("title, phase, handoff and compaction are kept as they are told", () => {
-    const view = fold(["session_created", { channel: "web", title: "a" }], ["session_updated", { metadata: {} }], ["stream_progress", { seq: 0, mode: "thinking" }]);
+    const view = fold(
+      ["session_created", { channel: "web", title: "a" }],
+      ["session_updated", { metadata: {} }],
+      ["stream_progress", { seq: 0, mode: "thinking" }],
+    );
     assert.deepEqual([view.title, view.channel, view.mode], ["a", "web", "thinking"]);
     assert.equal("title" in fold(["session_created", { title: "a" }], ["session_updated", { title: "" }]), false);
     assert.equal("mode" in reduce(view, { type: "hello", data: {} }), false);
-    assert.deepEqual(told(fold(["handoff", {}], ["compaction", { phase: "start" }], ["compaction", { phase: "end" }])), [["notice", "handoff"], ["notice", "compacted"]]);
+    assert.deepEqual(told(fold(["handoff", {}], ["compaction", { phase: "start" }], ["compaction", { phase: "end" }])), [
+      ["notice", "handoff"],
+      ["notice", "compacted"],
+    ]);
   });
 });
 
@@ -158,7 +240,8 @@ async function collect(all) {
 }
 
 describe("frames", () => {
-  const TEXT = "\uFEFF: hi\r\nretry: 30\r\n\r\nevent: a\nid: 1\ndata: {\"x\":\"é😀\"}\n\n:\n\ndata:one\rdata\rdata:  three\r\rid\n\nid: \0\nretry: x\nnone: 1\n\nevent:b\r\ndata: 漢\r\n\r\ndata: cut\n";
+  const TEXT =
+    '\uFEFF: hi\r\nretry: 30\r\n\r\nevent: a\nid: 1\ndata: {"x":"é😀"}\n\n:\n\ndata:one\rdata\rdata:  three\r\rid\n\nid: \0\nretry: x\nnone: 1\n\nevent:b\r\ndata: 漢\r\n\r\ndata: cut\n';
   const FRAMES = [
     { retry: "30" },
     { event: "a", id: "1", data: '{"x":"é😀"}' },
@@ -197,15 +280,26 @@ describe("JSON as it was sent", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(3), (object, indent) => {
         const text = JSON.stringify(object, null, indent);
-        for (const [key, value] of Object.entries(object)) assert.equal(JSON.stringify(JSON.parse(rawMember(text, key))), JSON.stringify(value));
+        for (const [key, value] of Object.entries(object))
+          assert.equal(JSON.stringify(JSON.parse(rawMember(text, key))), JSON.stringify(value));
         assert.equal(rawMember(text, "no such key, surely"), undefined);
       }),
     );
-    assert.equal(rawMember('{ "b" : {"args":1}, "args" : { "x" : 1.50e0, "s":"},\\"" } , "c":[]}', "args"), '{ "x" : 1.50e0, "s":"},\\"" }');
+    assert.equal(
+      rawMember('{ "b" : {"args":1}, "args" : { "x" : 1.50e0, "s":"},\\"" } , "c":[]}', "args"),
+      '{ "x" : 1.50e0, "s":"},\\"" }',
+    );
   });
 
   test("an array's elements too", () => {
-    fc.assert(fc.property(fc.array(fc.jsonValue()), (array) => assert.deepEqual(rawElements(JSON.stringify(array)), array.map((one) => JSON.stringify(one)))));
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), (array) =>
+        assert.deepEqual(
+          rawElements(JSON.stringify(array)),
+          array.map((one) => JSON.stringify(one)),
+        ),
+      ),
+    );
   });
 
   test("what hides or reorders is spelled", () => {

@@ -1,50 +1,43 @@
-// How the client posts: in order, once, whatever is lost on the way, and never shown twice or not at all. Network and clock are moved by hand.
+// How the client posts: in order, once, whatever is lost on the way, and never shown twice or not at all.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { json, makeClient, makeStorage, problem, settled } from "./fakes.mjs";
+import { accepted, conversing, json, makeClient, outbox, posting, posts, problem, settled } from "./fakes.mjs";
 
 const PATH = "/v1/sessions/s/messages";
-const accepted = (message_id, seq) => json(202, { message_id, session_id: "s", seq, status: "queued" });
-const outbox = (session) => session.outbox.map(({ text, state }) => [text, state]);
-const posts = (asked) => asked.filter(({ method }) => method === "POST");
-
-function posting(options = {}, clientOptions = {}) {
-  const all = makeClient(clientOptions);
-  const session = all.client.session({ id: "s", ...options });
-  return { ...all, session };
-}
-
-/** Also reads: resolves with the stream once it is open, at `head`. */
-async function conversing(options = {}, head = 1) {
-  const all = posting(options);
-  all.session.open();
-  await settled();
-  const get = () => all.asked.find(({ method }) => method === "GET");
-  await get().give(json(200, { id: "s", head, channel: "web" }));
-  const stream = await get().stream();
-  stream.hello({ head });
-  stream.record(1, "session_created", { channel: "web" });
-  await settled();
-  return { ...all, stream };
-}
 
 describe("on the way", () => {
   test("in order, one at a time", async () => {
     const { session, asked, clock } = posting();
     const [first] = ["one", "two"].map((text) => session.send(text));
+    assert.equal(session.outbox, session.outbox, "the same list until it changes");
     assert.deepEqual([first.state, first.text], ["waiting", "one"]);
     session.send("three", { mode: "followup" });
     await settled();
-    assert.deepEqual([asked.length, asked[0].path, asked[0].body, asked[0].headers["idempotency-key"]], [1, PATH, { text: "one" }, first.key]);
-    assert.deepEqual(outbox(session), [["one", "sending"], ["two", "waiting"], ["three", "waiting"]]);
+    assert.deepEqual(
+      [asked.length, asked[0].path, asked[0].body, asked[0].headers["idempotency-key"]],
+      [1, PATH, { text: "one" }, first.key],
+    );
+    assert.deepEqual(outbox(session), [
+      ["one", "sending"],
+      ["two", "waiting"],
+      ["three", "waiting"],
+    ]);
     await asked[0].give(accepted("m1", 2));
     assert.deepEqual([asked.length, asked[0].body], [1, { text: "two" }]);
     await asked[0].give(accepted("m2", 3));
     assert.deepEqual(asked[0].body, { text: "three", mode: "followup" });
     await asked[0].give(accepted("m3", 4));
-    assert.deepEqual(outbox(session), [["one", "sent"], ["two", "sent"], ["three", "sent"]]);
-    assert.deepEqual(clock.waits.filter((ms) => ms > 0), [], "nobody waits for an answer any more");
+    assert.deepEqual(outbox(session), [
+      ["one", "sent"],
+      ["two", "sent"],
+      ["three", "sent"],
+    ]);
+    assert.deepEqual(
+      clock.waits.filter((ms) => ms > 0),
+      [],
+      "nobody waits for an answer any more",
+    );
   });
 
   test("what may pass is waited for, and repeated by the same key", async () => {
@@ -124,7 +117,16 @@ describe("on the way", () => {
     session.close();
     await asked[0].give(accepted("m1", 2));
     await clock.pass(100_000);
-    assert.deepEqual([asked.length, outbox(session)], [0, [["one", "sent"], ["two", "waiting"]]]);
+    assert.deepEqual(
+      [asked.length, outbox(session)],
+      [
+        0,
+        [
+          ["one", "sent"],
+          ["two", "waiting"],
+        ],
+      ],
+    );
     session.retry("no such key");
     session.send("three");
     await settled();
@@ -218,14 +220,24 @@ describe("a message stands in one place", () => {
     await settled();
     assert.deepEqual(outbox(all.session), [["yes", "waiting"]], "the oldest that may have arrived is taken to be it");
     await posts(all.asked)[0].give(accepted("mine", 3));
-    assert.deepEqual(outbox(all.session), [["yes", "sent"], ["yes", "sending"]]);
+    assert.deepEqual(outbox(all.session), [
+      ["yes", "sent"],
+      ["yes", "sending"],
+    ]);
     all.stream.record(3, "message_queued", { message_id: "mine", text: "yes" });
     await settled();
     assert.deepEqual(outbox(all.session), [["yes", "sending"]]);
     all.session.send("no");
     all.stream.record(4, "message_queued", { message_id: "theirs too", text: "no" });
     await settled();
-    assert.deepEqual(outbox(all.session), [["yes", "sending"], ["no", "waiting"]], "what was not posted cannot have arrived");
+    assert.deepEqual(
+      outbox(all.session),
+      [
+        ["yes", "sending"],
+        ["no", "waiting"],
+      ],
+      "what was not posted cannot have arrived",
+    );
   });
 
   test("where it says what was said before", async () => {
@@ -254,102 +266,18 @@ describe("a message stands in one place", () => {
   });
 });
 
-describe("over a reload", () => {
-  test("what was not accepted is posted by the same key, and what was accepted is not kept", async () => {
-    const storage = makeStorage();
-    const before = posting({ storage });
-    const keys = ["one", "two", "three"].map((text) => before.session.send(text).key);
-    await settled();
-    await before.asked[0].give(accepted("m1", 2));
-    assert.equal(before.asked[0].body.text, "two", "in mid-post");
-    const { session, asked, clock } = posting({ storage });
-    assert.deepEqual(outbox(session), [["two", "waiting"], ["three", "waiting"]]);
-    assert.equal(asked.length, 0);
-    session.open();
-    await settled();
-    assert.equal(posts(asked)[0].headers["idempotency-key"], keys[1]);
-    await posts(asked)[0].give(accepted("m2", 3));
-    await posts(asked)[0].give(accepted("m3", 4));
-    await clock.pass(0);
-    assert.equal(storage.map.size, 0);
-  });
-
-  test("a refused one stays refused, with its reason", async () => {
-    const storage = makeStorage();
-    const before = posting({ storage });
-    before.session.send("no");
-    await settled();
-    await before.asked[0].give(problem(403, "forbidden"));
-    const { session, asked } = posting({ storage });
-    session.open();
-    await settled();
-    assert.deepEqual([posts(asked).length, outbox(session)], [0, [["no", "refused"]]]);
-    const { problem: why } = session.outbox[0];
-    assert.deepEqual([why.name, why.status, why.code, why.message], ["Problem", 403, "forbidden", "no: forbidden"]);
-  });
-
-  test("before there is a session too, and then under its name", async () => {
-    const storage = makeStorage();
-    const create = { channel: "web", key: "visitor" };
-    const before = makeClient();
-    before.client.session({ storage, create }).send("hello");
-    await settled();
-    const after = makeClient();
-    const session = after.client.session({ storage, create });
-    assert.deepEqual(outbox(session), [["hello", "waiting"]]);
-    session.open();
-    await settled();
-    await after.asked[0].give(json(201, { id: "s" }));
-    assert.deepEqual([...storage.map.keys()], ["portico.outbox.http://gateway/.s"]);
-    assert.deepEqual(outbox(after.client.session({ id: "s", storage })), [["hello", "waiting"]]);
-  });
-
-  test("two tabs keep each other's messages", async () => {
-    const storage = makeStorage();
-    const [a, b] = [posting({ storage }), posting({ storage })];
-    a.session.send("from a");
-    b.session.send("from b");
-    await settled();
-    const c = posting({ storage });
-    assert.deepEqual(outbox(c.session).map(([text]) => text), ["from a", "from b"]);
-    await a.asked[0].give(accepted("m1", 2));
-    assert.deepEqual(outbox(posting({ storage }).session), [["from b", "waiting"]]);
-    c.session.open();
-    await settled();
-    assert.equal(posts(c.asked)[0].headers["idempotency-key"], a.session.outbox[0].key, "and where both post one, it is by one key");
-  });
-
-  test("two tabs that said the same, and were closed, said it twice", async () => {
-    const storage = makeStorage();
-    for (const { session } of [posting({ storage }), posting({ storage })]) session.send("yes");
-    await settled();
-    const { session, stream } = await conversing({ storage });
-    stream.record(2, "message_queued", { message_id: "m2", text: "yes" });
-    await settled();
-    assert.equal(session.outbox.length, 1);
-    stream.record(3, "message_queued", { message_id: "m3", text: "yes" });
-    await settled();
-    assert.equal(session.outbox.length, 0);
-  });
-
-  test("a storage that fails is none", async () => {
-    const fails = () => {
-      throw new Error("quota");
-    };
-    for (const storage of [{ getItem: fails, setItem: fails, removeItem: fails }, { ...makeStorage(), getItem: () => "no JSON" }, { ...makeStorage(), getItem: () => "{}" }]) {
-      const { session, asked } = posting({ storage });
-      session.send("hello");
-      await settled();
-      await asked[0].give(accepted("m", 2));
-      assert.deepEqual(outbox(session), [["hello", "sent"]]);
-    }
-  });
-});
-
 describe("deciding", () => {
   test("sends the digest of what was shown; answers and cancels as the contract says", async () => {
     const { session, asked, stream } = await conversing();
-    stream.record(2, "approval_requested", { approval_id: "p", tool_call_id: "c", tool: "t", args: {}, digest: "d", decisions: [], expires_at: "x" });
+    stream.record(2, "approval_requested", {
+      approval_id: "p",
+      tool_call_id: "c",
+      tool: "t",
+      args: {},
+      digest: "d",
+      decisions: [],
+      expires_at: "x",
+    });
     await settled();
     const calls = [
       [() => session.decide("p", "deny", "why"), "approvals/p", { decision: "deny", note: "why", digest: "d" }],
@@ -365,7 +293,12 @@ describe("deciding", () => {
       await asked[0].give(json(200, {}));
       assert.equal(await done, undefined);
     }
-    const refused = assert.rejects(session.decide("p", "deny"), { name: "Problem", status: 409, code: "already_decided", message: "no: already_decided" });
+    const refused = assert.rejects(session.decide("p", "deny"), {
+      name: "Problem",
+      status: 409,
+      code: "already_decided",
+      message: "no: already_decided",
+    });
     await settled();
     await asked[0].give(problem(409, "already_decided"));
     await refused;

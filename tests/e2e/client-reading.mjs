@@ -57,6 +57,10 @@ describe("coming back", () => {
       waits.push(await untilAsked(all));
     }
     assert.deepEqual(waits, [2000, 4000, 1000, 2000]);
+    const stream = await all.asked[0].stream();
+    stream.raw("retry: 0\n\n");
+    stream.end();
+    assert.equal(await untilAsked(all), 4000, "nobody can ask for no wait at all");
   });
 
   test("it goes on from its last id, which it sends as a header, in its view", async () => {
@@ -67,7 +71,7 @@ describe("coming back", () => {
     stream.record(1, "session_created", { channel: "web" });
     stream.send("text_delta", { message_id: "m", block: 0, text: "he" }, "2.1");
     stream.raw("id: 2.2\n\n");
-    stream.raw("event: text_delta\nid: 2.3\ndata: {\"message");
+    stream.raw('event: text_delta\nid: 2.3\ndata: {"message');
     await settled();
     assert.equal(all.session.view.live.text, "he");
     stream.cut();
@@ -137,7 +141,10 @@ describe("giving up", () => {
       const all = await reading();
       await all.asked[0].give(problem(status, "gone"));
       const { connection } = all.session;
-      assert.deepEqual([connection.state, connection.reason, connection.problem.status, connection.problem.message], ["closed", "refused", status, "no: gone"]);
+      assert.deepEqual(
+        [connection.state, connection.reason, connection.problem.status, connection.problem.message],
+        ["closed", "refused", status, "no: gone"],
+      );
       await all.clock.pass(100_000);
       assert.equal(all.asked.length, 0);
       all.session.open();
@@ -192,14 +199,20 @@ describe("giving up", () => {
     all.session.close();
     await settled();
     assert.deepEqual([all.session.connection.state, all.asked.length, all.isWatching()], ["idle", 0, false]);
-    assert.deepEqual(all.clock.waits.filter((ms) => ms > 0), [], "nothing is left that would keep a process alive");
+    assert.deepEqual(
+      all.clock.waits.filter((ms) => ms > 0),
+      [],
+      "nothing is left that would keep a process alive",
+    );
   });
 
   test("what came with the last event that was wanted is not folded, and comes again", async () => {
     const all = await reading();
     const end = all.session.onEvent(({ type }) => type === "session_created" && all.session.close());
     const stream = await all.asked[0].stream();
-    stream.raw(`event: session_created\nid: 1\ndata: {"seq":1,"channel":"web"}\n\nevent: session_updated\nid: 2\ndata: {"seq":2,"title":"t"}\n\n`);
+    stream.raw(
+      `event: session_created\nid: 1\ndata: {"seq":1,"channel":"web"}\n\nevent: session_updated\nid: 2\ndata: {"seq":2,"title":"t"}\n\n`,
+    );
     await settled();
     assert.equal(all.session.view.last_id, "1");
     end();
@@ -221,6 +234,72 @@ describe("giving up", () => {
   });
 });
 
+describe("older pages", () => {
+  const CREATED = '{"seq":1,"at":"then","type":"session_created","channel":"web","title":"Old"}';
+  const TOOL = '{"seq":2,"at":"then","turn":1,"step":1,"type":"tool_start","tool_call_id":"c","tool":"t","args":{"n":1.50}}';
+  const records = (texts, next) => new Response(`{"data":[${texts}]${next ? `,"next_cursor":"${next}"` : ""}}`);
+
+  /** A view of records 3 and 4 of a session of four. */
+  async function begun() {
+    const made = makeClient();
+    const session = made.client.session({ id: "s", history: 2, view: "owner" });
+    session.open();
+    await settled();
+    await made.asked[0].give(json(200, { id: "s", head: 4, channel: "web", title: "Old" }));
+    const stream = await made.asked[0].stream();
+    stream.hello({ head: 4, turn: 1 });
+    stream.record(3, "tool_end", { turn: 1, step: 1, tool_call_id: "c", tool: "t", duration_ms: 1 });
+    stream.record(4, "message", { turn: 1, message_id: "m", content: [{ type: "text", text: "hi" }] });
+    stream.send("text_delta", { message_id: "n", block: 0, text: "live" }, "4.1");
+    await settled();
+    return { ...made, session, stream };
+  }
+
+  test("are read page by page, to the letter, and put in front; what is live stays", async () => {
+    const { session, asked } = await begun();
+    const [before, message] = [session.view, session.view.items[1]];
+    assert.equal(session.hasEarlier, true);
+    const done = Promise.all([session.earlier(), session.earlier()]);
+    await settled();
+    assert.deepEqual(
+      [asked.length, asked[0].path, asked[0].query],
+      [1, "/v1/sessions/s/records", { after: "0", limit: "2", view: "owner" }],
+    );
+    await asked[0].give(records([CREATED], "1"));
+    assert.deepEqual(asked[0].query, { after: "1", limit: "1", view: "owner" });
+    await asked[0].give(records([TOOL], "2"));
+    assert.deepEqual(await done, [false, false]);
+    assert.deepEqual([session.view.items[0].args, session.view.items[0].state, session.hasEarlier], ['{"n":1.50}', "ok", false]);
+    assert.equal(session.view.items[1], message);
+    assert.deepEqual([session.view.live, session.view.last_id, session.view.turn], [before.live, "4.1", 1]);
+    assert.equal(await session.earlier(), false);
+  });
+
+  test("that cannot be read leave all as it was", async () => {
+    const { session, asked } = await begun();
+    const before = session.view;
+    for (const answer of [problem(503, "store_unavailable"), new Response("<p>Log in</p>"), json(200, { hello: "there" })]) {
+      const done = assert.rejects(session.earlier(), { name: "Problem" });
+      await settled();
+      await asked[0].give(answer);
+      await done;
+    }
+    assert.deepEqual([session.view, session.hasEarlier], [before, true]);
+  });
+
+  test("that come after a reset are none of its view", async () => {
+    const { session, asked, stream } = await begun();
+    const done = session.earlier();
+    await settled();
+    stream.send("reset", { reason: "ahead", from_seq: 1 });
+    stream.record(1, "session_created", { channel: "web", title: "New" });
+    await settled();
+    await asked[0].give(records([CREATED, TOOL]));
+    assert.equal(await done, false);
+    assert.deepEqual([session.view.title, session.view.items], ["New", []]);
+  });
+});
+
 describe("telling", () => {
   test("listeners hear once of all that a task brings; events say whether they are a replay", async () => {
     const all = await reading();
@@ -236,7 +315,12 @@ describe("telling", () => {
     await settled();
     await all.clock.pass(0);
     assert.equal(count, 1);
-    assert.deepEqual(heard, [["hello", true], ["session_updated", false], ["session_updated", false], ["session_updated", true]]);
+    assert.deepEqual(heard, [
+      ["hello", true],
+      ["session_updated", false],
+      ["session_updated", false],
+      ["session_updated", true],
+    ]);
     end();
     stream.record(4, "session_updated", { title: "t4" });
     await all.clock.pass(0);

@@ -119,5 +119,34 @@ export function makeClient({ random = () => 0, ...options } = {}) {
 /** What a page's storage is, in memory. */
 export function makeStorage() {
   const map = new Map();
-  return { map, getItem: (key) => map.get(key) ?? null, setItem: (key, value) => map.set(key, String(value)), removeItem: (key) => map.delete(key) };
+  return {
+    map,
+    getItem: (key) => map.get(key) ?? null,
+    setItem: (key, value) => map.set(key, String(value)),
+    removeItem: (key) => map.delete(key),
+  };
+}
+
+export const accepted = (message_id, seq) => json(202, { message_id, session_id: "s", seq, status: "queued" });
+export const outbox = (session) => session.outbox.map(({ text, state }) => [text, state]);
+export const posts = (asked) => asked.filter(({ method }) => method === "POST");
+
+export function posting(options = {}, clientOptions = {}) {
+  const all = makeClient(clientOptions);
+  const session = all.client.session({ id: "s", ...options });
+  return { ...all, session };
+}
+
+/** Also reads: resolves with the stream once it is open, at `head`. */
+export async function conversing(options = {}, head = 1) {
+  const all = posting(options);
+  all.session.open();
+  await settled();
+  const get = () => all.asked.find(({ method }) => method === "GET");
+  await get().give(json(200, { id: "s", head, channel: "web" }));
+  const stream = await get().stream();
+  stream.hello({ head });
+  stream.record(1, "session_created", { channel: "web" });
+  await settled();
+  return { ...all, stream };
 }

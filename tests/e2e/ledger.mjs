@@ -1,5 +1,5 @@
-// A model of a session's ledger and of the gateway's reader, small enough to be tried many thousand times: what DESIGN.md says of live text,
-// resuming and views. It knows nothing of the client; what a page must show it tells in its own words (`truth`).
+// A model of a session's ledger and of the gateway's reader, small enough to be tried many thousand times: live text, resuming and views as
+// the contract has them. It knows nothing of the client; what a page must show it tells in its own words (`truth`).
 
 const HIDDEN = { chat: /^(request|thinking|reasoning_delta|tool_input_delta)$/, owner: /^request$/ };
 const CHAT_FIELDS = {
@@ -18,7 +18,10 @@ function project(record, view) {
   const { usage: _, detail: __, by: ___, ...shown } = record;
   if (view === "owner") return record;
   if (record.type === "message") {
-    return { ...shown, content: record.content.map((b) => (b.type === "text" ? b : { type: b.type, ...(b.id && { id: b.id, tool: b.tool }) })) };
+    return {
+      ...shown,
+      content: record.content.map((b) => (b.type === "text" ? b : { type: b.type, ...(b.id && { id: b.id, tool: b.tool }) })),
+    };
   }
   const only = CHAT_FIELDS[record.type];
   return only ? Object.fromEntries(Object.entries(record).filter(([name]) => ENVELOPE.includes(name) || only.includes(name))) : shown;
@@ -60,7 +63,8 @@ export class Server {
   step() {
     const x = this.#draw(100);
     if (x < 8) return this.#queue();
-    if (x < 11) return this.append("message", { message_id: this.#id("h"), content: [{ type: "text", text: "a person" }], author: "human" });
+    if (x < 11)
+      return this.append("message", { message_id: this.#id("h"), content: [{ type: "text", text: "a person" }], author: "human" });
     if (x < 13) return this.append("session_updated", { title: `title ${x}` });
     if (x < 15) return this.#remove();
     if (this.#turn === null) return this.#begin();
@@ -146,7 +150,11 @@ export class Server {
     if (x < 20) return this.append("turn_continued", { count: 1, cause: "stop" }, "turn");
     if (state === "open" && x < 45) {
       const approval_id = this.#id("p");
-      this.append("approval_requested", { approval_id, ...of, args: { n: 1 }, digest: "d", decisions: ["allow_once", "deny"], expires_at: "later" }, "turn");
+      this.append(
+        "approval_requested",
+        { approval_id, ...of, args: { n: 1 }, digest: "d", decisions: ["allow_once", "deny"], expires_at: "later" },
+        "turn",
+      );
       return to(`approval ${approval_id}`);
     }
     if (state === "open" && x < 60) {
@@ -205,10 +213,13 @@ export class Reader {
   #hello;
 
   constructor(server, { view, draw, from }) {
-    const [seq, n] = String(from || 0).split(".").map(Number);
+    const [seq, n] = String(from || 0)
+      .split(".")
+      .map(Number);
     [this.#server, this.#view, this.#draw, this.#seq] = [server, view, draw, seq];
     const open = seq ? server.records[seq - 1].open : null;
-    if (open !== null && open === server.records.at(-1).open && !server.records.slice(seq).some(ends)) [this.#attempt, this.#n] = [open, n ?? 0];
+    if (open !== null && open === server.records.at(-1).open && !server.records.slice(seq).some(ends))
+      [this.#attempt, this.#n] = [open, n ?? 0];
     this.#hello = { type: "hello", ...both({ head: server.head, ...truth(server, view).hello }) };
   }
 
@@ -257,13 +268,21 @@ export function truth({ records, deltas }, view) {
   const removed = new Set(of("message_removed").map(({ message_id }) => message_id));
   const mine = of("message_queued").filter(({ message_id }) => !removed.has(message_id));
   const queued = mine.map(({ message_id }) => message_id).filter((id) => !claims.has(id));
-  const textOf = (content) => content.filter(({ type }) => type === "text").map(({ text }) => text).join("");
-  const said = of("message").map(({ message_id, seq, content }) => [seq, message_id, textOf(content)]).filter(([, , text]) => text);
+  const textOf = (content) =>
+    content
+      .filter(({ type }) => type === "text")
+      .map(({ text }) => text)
+      .join("");
+  const said = of("message")
+    .map(({ message_id, seq, content }) => [seq, message_id, textOf(content)])
+    .filter(([, , text]) => text);
   const asked = mine.map(({ message_id, text }) => [claims.get(message_id) ?? Infinity, message_id, text]);
   const messages = [...said, ...asked].sort(([a], [b]) => (a === b ? 0 : a - b)).map(([, ...rest]) => rest);
   const settled = new Set(of("tool_approval", "question_answered").map(({ approval_id, question_id }) => approval_id ?? question_id));
-  const waits = (type, id) => of(type).filter((record) => !settled.has(record[id]))
-    .map(({ seq: _, turn: __, step: ___, type: ____, at, ...record }) => ({ ...record, status: "pending", requested_at: at }));
+  const waits = (type, id) =>
+    of(type)
+      .filter((record) => !settled.has(record[id]))
+      .map(({ seq: _, turn: __, step: ___, type: ____, at, ...record }) => ({ ...record, status: "pending", requested_at: at }));
   const open = records.findLast(({ type }) => type === "turn_start" || type === "done");
   const turn = open?.type === "turn_start" ? open.turn : undefined;
   const live = deltas.filter(({ type }) => !HIDDEN[view].test(type));
@@ -274,6 +293,11 @@ export function truth({ records, deltas }, view) {
     queued,
     turn,
     live: blocks.join(""),
-    hello: { ...(turn && { turn }), approvals: waits("approval_requested", "approval_id"), questions: waits("question_asked", "question_id"), client_calls: [] },
+    hello: {
+      ...(turn && { turn }),
+      approvals: waits("approval_requested", "approval_id"),
+      questions: waits("question_asked", "question_id"),
+      client_calls: [],
+    },
   };
 }

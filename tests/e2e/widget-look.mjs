@@ -4,7 +4,21 @@
 import { after, before, describe, test } from "node:test";
 import { WIDGET, axe, gated, openPage, picture, startBrowser, startShop, stopBrowser } from "./widget-support.mjs";
 
-const ANSWER = "Three boats are *free*:\n\n| Boat | Price |\n|:--|--:|\n| Rowing boat | 12 |\n| Pedal boat | 15 |\n\n```js\nrent(\"rowing boat\", { hours: 2 });\n```\n\n- one [link](https://a.example/)\n- 狐狸 שלום\n\n> Bring a hat.";
+const ANSWER = `Three boats are *free*:
+
+| Boat | Price |
+|:--|--:|
+| Rowing boat | 12 |
+| Pedal boat | 15 |
+
+\`\`\`js
+rent("rowing boat", { hours: 2 });
+\`\`\`
+
+- one [link](https://a.example/)
+- 狐狸 שלום
+
+> Bring a hat.`;
 const QUESTIONS = [
   { text: "Which boat?", options: [{ label: "Rowing boat", description: "seats four" }, { label: "Pedal boat" }] },
   { text: "What else?", options: [{ label: "Oars" }, { label: "Vest" }], multiple: true, free_text: true },
@@ -16,9 +30,15 @@ let gate;
 
 before(async () => {
   await startBrowser();
-  const pages = { "/launcher": `<h1>A shop</h1>${WIDGET}<portico-chat mode="launcher" open></portico-chat>`, "/gone": `<h1>A shop</h1>${WIDGET}<portico-chat session="ses_none"></portico-chat>` };
+  const pages = {
+    "/launcher": `<h1>A shop</h1>${WIDGET}<portico-chat mode="launcher" open></portico-chat>`,
+    "/gone": `<h1>A shop</h1>${WIDGET}<portico-chat session="ses_none"></portico-chat>`,
+  };
   const ask = { index: 0, id: "call_1", type: "function", function: { name: "ask_user", arguments: JSON.stringify({ questions: QUESTIONS }) } };
-  const reply = ({ role, content }) => (/ask me/.test(content) && role === "user" ? { content: null, tool_calls: [ask] } : /slowly/.test(content) ? gate : { content: ANSWER });
+  const reply = ({ content }) => {
+    if (content === "Please ask me.") return { content: null, tool_calls: [ask] };
+    return content === "Tell me slowly." ? gate : { content: ANSWER };
+  };
   demo = await startShop({ pages });
   shop = await startShop({ reply, config: "[channels.web]\nallow_ask_user = true\n", pages });
 });
@@ -89,7 +109,8 @@ const STATES = {
   },
   async refused(open) {
     const tab = await open(shop, "/shop");
-    await tab.page.route("**/messages", (route) => route.fulfill({ status: 403, contentType: "application/problem+json", body: '{"code": "forbidden", "title": "Forbidden"}' }));
+    const forbidden = { status: 403, contentType: "application/problem+json", body: '{"code": "forbidden", "title": "Forbidden"}' };
+    await tab.page.route("**/messages", (route) => route.fulfill(forbidden));
     await tab.say("Which boats are free?");
     await tab.button("Try again").waitFor();
     return tab;

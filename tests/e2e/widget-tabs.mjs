@@ -8,7 +8,7 @@ import { WIDGET, newContext, openPage, sameAsTranscript, startBrowser, startShop
 let shop;
 before(async () => {
   await startBrowser();
-  const two = `<h1>Two</h1>${WIDGET}<portico-chat storage-key="a"></portico-chat><portico-chat storage-key="b"></portico-chat>`;
+  const two = `<h1>Two</h1>${WIDGET}<portico-chat></portico-chat><portico-chat></portico-chat>`;
   const named = `<h1>One</h1>${WIDGET}<portico-chat session="ses_none"></portico-chat>`;
   shop = await startShop({ reply: ({ content }) => ({ content: `You said: ${content}` }), pages: { "/two": two, "/named": named } });
 });
@@ -109,7 +109,7 @@ test("another visitor sees nothing of it, and the first one finds it again", asy
   await tab.finish();
 });
 
-test("two on a page are two conversations", async () => {
+test("two on a page are two conversations, and the same two after a reload", async () => {
   const tab = await openPage(`${shop.url}/two`);
   const [one, other] = [0, 1].map((at) => tab.page.locator("portico-chat").nth(at));
   for (const [chat, text] of [[one, "a"], [other, "b"]]) {
@@ -117,7 +117,12 @@ test("two on a page are two conversations", async () => {
     await chat.getByRole("button", { name: "Send" }).click();
     await chat.locator(".message").getByText(`You said: ${text}`).waitFor();
   }
-  assert.notEqual(await one.evaluate((chat) => chat.sessionId), await other.evaluate((chat) => chat.sessionId));
+  const ids = async () => [await one.evaluate((chat) => chat.sessionId), await other.evaluate((chat) => chat.sessionId)];
+  const before = await ids();
+  assert.notEqual(before[0], before[1]);
+  await tab.page.reload();
+  await other.locator(".message").getByText("You said: b").waitFor();
+  assert.deepEqual(await ids(), before);
   await tab.finish();
 });
 
@@ -159,6 +164,24 @@ test("a session of the page's choice that does not exist is said, with a way on"
   await answered(tab, 1);
   assert.deepEqual((await tab.events("problem")).map(({ code }) => code), ["not_found"]);
   await tab.finish(/404/);
+});
+
+test("New conversation under a session of the page's choice is a new one, not the one that was there before", async () => {
+  const tab = await openPage(`${shop.url}/shop`);
+  await tab.say("mine");
+  await answered(tab, 1);
+  const { id } = await call(`${shop.server.url}/v1/sessions`, { body: { channel: "web" } });
+  await tab.chat.evaluate((one, session) => (one.session = session), id);
+  await until("the other", async () => (await tab.sessionId()) === id);
+  await tab.say("theirs");
+  await answered(tab, 1);
+  await tab.button("New conversation").click();
+  await until("an empty one", async () => (await tab.shown()).length === 0);
+  assert.equal(await tab.chat.evaluate((one) => one.session), "");
+  await tab.say("anew");
+  await answered(tab, 1);
+  assert.deepEqual((await tab.shown())[0], ["user", "anew"]);
+  await tab.finish();
 });
 
 test("moved on the page it goes on; taken away it reads no more; put back it is there", async () => {
