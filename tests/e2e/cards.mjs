@@ -165,6 +165,7 @@ describe("an approval", () => {
     const box = await card().getByRole("group", { name: "Arguments" }).boundingBox();
     assert.ok(box.height < 300, `${box.height} px`);
     assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 320);
+    assert.equal(await card().getByRole("group", { name: "Arguments" }).getAttribute("tabindex"), "0", "not every browser lets one scroll it otherwise");
     await card().getByRole("group", { name: "Arguments" }).focus();
     await page.keyboard.press("End");
     await until("the end of the arguments", () => card().getByRole("group").evaluate((one) => one.scrollTop > 0));
@@ -182,9 +183,13 @@ describe("questions", () => {
   test("are a form: one, several, own words; its answers become lines", async () => {
     await put(form);
     const group = page.getByRole("group", { name: "Questions for you" });
+    await group.getByLabel("Whose name?").fill("Ada");
     await group.getByRole("button", { name: "Answer" }).click();
-    assert.deepEqual(await calls(), [], "what must be answered is asked for first");
+    assert.deepEqual(await calls(), [], "what must be chosen is asked for first");
+    await group.getByLabel("Whose name?").fill("");
     await group.getByLabel("Pedal boat").check();
+    await group.getByRole("button", { name: "Answer" }).click();
+    assert.deepEqual(await calls(), [], "and so is what must be written");
     await group.getByLabel("Oars").check();
     await group.getByLabel("Vest").check();
     await group.getByLabel("In your own words: What else?").fill(" a hat ");
