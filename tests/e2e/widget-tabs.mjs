@@ -73,6 +73,7 @@ test("what is written without a network is marked, waits over a reload of the ta
   await waiting.first().getByText("Is sent as soon as there is a connection").waitFor();
   await tab.say("never");
   await tab.chat.locator('.message[data-raw="never"]').getByRole("button", { name: "Discard" }).click();
+  await until("the focus in the field", () => tab.composer.evaluate((one) => one.getRootNode().activeElement === one));
   shop.host.up();
   await answered(tab, 3);
   await tab.turnEnds();
