@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Builds static/dist/widget.js from static/widget.js: the widget and the client as one minified module, which is what a page loads. The
-// libraries of static/vendor stay files of their own, for they are loaded after the first paint.
+// libraries of static/vendor stay files of their own, for they are loaded after the first paint; so do the languages but English, for a page
+// has one.
 // `--check` writes nothing and fails where the file that is there differs. Needs what scripts/e2e-setup installs.
 
 import fs from "node:fs/promises";
@@ -12,11 +13,12 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const out = path.join(root, "static/dist/widget.js");
 const { build, transform } = createRequire(path.join(root, "tests/e2e/package.json"))("esbuild");
 
-/** The libraries, named from where the bundle is served: beside the folder `vendor`. */
+/** The libraries and the words of a language, named from where the bundle is served: beside the folders `vendor` and `widget`. */
 const later = {
   name: "later",
   setup({ onResolve }) {
     onResolve({ filter: /\/vendor\/[\w-]+\.js$/ }, ({ path: file }) => ({ path: `./vendor/${path.basename(file)}`, external: true }));
+    onResolve({ filter: /^\.\/strings\/\w+\.js$/ }, ({ path: file }) => ({ path: `./widget/${file.slice(2)}`, external: true }));
   },
 };
 

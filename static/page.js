@@ -82,8 +82,8 @@ async function problemOf(answer) {
 function wordsFor(code) {
   if (code === "local_key_required") return LOCAL_KEY;
   if (code !== "unauthorized") return undefined;
-  const key = credential() ? "a key that this server takes, and the one it has is none" : "a key of this server";
-  return `This page needs ${key}. Open ${location.origin}/#key=KEY with your key in place of KEY; who runs the server gives you one.`;
+  const what = credential() ? "This server does not take the key that this page was opened with." : "This page needs a key, and each tab one of its own.";
+  return `${what} Open ${location.origin}/#key=KEY with your key in place of KEY. Who runs the server gives you one.`;
 }
 
 function say(text) {
@@ -129,7 +129,12 @@ isNarrow.onchange = suggest;
 
 readAddress();
 if (isDemo) chat.greeting = "The built-in demo model answers here, offline.";
-chat.strings = { closedUnauthorized: "A key is missing.", problemUnauthorized: "A key is missing.", problemLocalKeyRequired: LOCAL_KEY };
+chat.strings = {
+  problemLocalKeyRequired: LOCAL_KEY,
+  problemUnauthorized: "This tab has no key that the server takes: open the link with the key again in this tab.",
+  // who runs the server is helped by what it says
+  problemOther: "That did not work: {reason}",
+};
 chat.credential = credential;
 suggest();
 knock();

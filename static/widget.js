@@ -3,7 +3,8 @@
 // What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events,
 // parts and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
 
-import { startChat } from "./widget/chat.js";
+import { languageOf, startChat } from "./widget/chat.js";
+import { load } from "./widget/strings.js";
 import { style } from "./widget/style.js";
 
 /** Shown anew where they change; the conversation goes on. */
@@ -21,6 +22,8 @@ class PorticoChat extends HTMLElement {
   #given = { credential: undefined, strings: undefined, suggestions: [] };
   #chat;
   #stale = false;
+  /** What the page asked of the chat before it had its words. */
+  #asked = [];
 
   constructor() {
     super();
@@ -35,12 +38,35 @@ class PorticoChat extends HTMLElement {
       delete this[name];
       this[name] = value;
     }
-    this.#chat ??= startChat(this, this.#given, HOME);
+    if (!this.#chat) this.#start();
   }
 
   disconnectedCallback() {
+    this.#end();
+    this.#asked = [];
+  }
+
+  /** At once, unless the words of its language have to come. */
+  #start() {
+    const coming = load(languageOf(this));
+    if (coming) coming.then(() => this.isConnected && !this.#chat && this.#begin());
+    else this.#begin();
+  }
+
+  #begin() {
+    this.#chat = startChat(this, this.#given, HOME);
+    for (const act of this.#asked.splice(0)) act(this.#chat);
+  }
+
+  #end() {
     this.#chat?.end();
     this.#chat = undefined;
+  }
+
+  /** Runs `act` with the chat, or as soon as there is one. */
+  #ask(act) {
+    if (this.#chat) return act(this.#chat);
+    if (this.isConnected) this.#asked.push(act);
   }
 
   /** Moved by `moveBefore`, which ends nothing. */
@@ -61,8 +87,8 @@ class PorticoChat extends HTMLElement {
       this.#stale = false;
       if (!this.#chat) return;
       const hadFocus = this.shadowRoot.activeElement;
-      this.#chat.end();
-      this.#chat = startChat(this, this.#given, HOME);
+      this.#end();
+      this.#start();
       if (hadFocus) this.focus();
     });
   }
@@ -121,16 +147,16 @@ class PorticoChat extends HTMLElement {
     this.open = false;
   }
   send(text) {
-    this.#chat?.send(text);
+    this.#ask((chat) => chat.send(text));
   }
   async stop() {
     await this.#chat?.stop();
   }
   newConversation() {
-    this.#chat?.renew();
+    this.#ask((chat) => chat.renew());
   }
   focus() {
-    this.#chat?.focus();
+    this.#ask((chat) => chat.focus());
   }
 }
 

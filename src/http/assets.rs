@@ -49,6 +49,8 @@ const FILES: &[(&str, &[u8])] = files![
     "vendor/LICENSES",
     "vendor/dompurify.js",
     "vendor/markdown-it.js",
+    "widget.d.ts",
+    "widget/strings/zh.js",
 ];
 const INDEX: &str = include_str!("../../static/index.html");
 

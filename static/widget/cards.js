@@ -79,7 +79,7 @@ export function waiting(item, { t, leave, kind, title, body, folded }) {
     const left = Math.min(end - Date.now(), end - (Date.parse(now.at) || 0));
     if (left > 0) {
       time.textContent = t("expires", { when: t.relative(left) });
-      clock = setTimeout(() => tell(now, box, time), Math.min(left + 1, TELL_MS));
+      clock = setTimeout(() => root.isConnected && tell(now, box, time), Math.min(left + 1, TELL_MS));
     } else if (time.textContent) {
       keepFocus(() => {
         box.querySelectorAll("form, .actions, .card-problem, .card-time").forEach((part) => part.remove());

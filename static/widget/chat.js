@@ -210,7 +210,7 @@ function take(whose) {
 }
 
 /** The nearest `lang`, also of what is around a shadow tree. */
-function languageOf(host) {
+export function languageOf(host) {
   for (let at = host; at; at = at.parentNode ?? at.host) if (at.lang) return at.lang;
   return navigator.language;
 }

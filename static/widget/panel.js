@@ -63,6 +63,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   panel.setAttribute("aria-labelledby", heading.id);
   const status = announcer(t);
   const frame = isLauncher && launcher(t, { host, panel, head, signal, focus });
+  for (const one of [panel, status.region, ...(frame ? [frame.button] : [])]) one.lang = t.lang;
   root.replaceChildren(...(frame ? [frame.button] : []), panel, status.region);
   const scroll = keepEnd(log, content, list.element, () => (draw(), watch()));
 
@@ -131,7 +132,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   function over({ reason, problem: why }) {
     if (reason !== "refused") return t.of("closed", reason);
     if (why?.status === 404) return t("closedMissing");
-    return why?.status === 401 ? t("closedUnauthorized") : t("closedRefused");
+    return why?.status === 401 ? t("problemUnauthorized") : t("closedRefused");
   }
 
   function problem(text) {

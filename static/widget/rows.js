@@ -11,6 +11,8 @@ function bubble(t, role, body) {
   const under = element("p", "under");
   const made = element("li", "message", element("span", role === "human" ? "who" : "unseen", t("says", { who: t(role) })), body, under);
   made.dataset.role = role;
+  // the words around it are the widget's, in their own language
+  body.lang = document.documentElement.lang;
   made.part = `message ${role}`;
   return { made, under };
 }
@@ -63,7 +65,6 @@ function inRow(part, { element: made, update }) {
   made.part = part;
   return { element: element("li", "", made), update };
 }
-
 
 const tools = (t, _, { artifact }) => inRow("tools", toolGroup(t, { artifact }));
 const approval = (t, { value }, { decide, leave }) =>

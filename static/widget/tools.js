@@ -98,7 +98,7 @@ function step(item, t, artifact) {
   const said = element("span", "state", t.of("toolState", state), ...(code ? [" ", element("code", "", code)] : []));
   const line = [toolName(tool), " ", said, " ", element("span", "time", duration_ms === undefined ? "" : t.duration(duration_ms))];
   const parts = details(item, t, artifact);
-  const row = element("li", "step");
+  const row = element("li", parts.length ? "step" : "step bare");
   row.dataset.state = state;
   const fold = parts.length ? element("details", "", element("summary", "", ...line), ...parts) : null;
   row.append(...(fold ? [fold] : line));

@@ -1,10 +1,12 @@
 // The widget's cards, its timeline of tools and its words, each by itself in a real browser, under the strictest policy that a page can have.
 
 import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import path from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { chromium } from "playwright-core";
 import { startHost, STRICT } from "./host.mjs";
-import { CHROMIUM, DEADLINE_MS, until } from "./support.mjs";
+import { CHROMIUM, DEADLINE_MS, root, until } from "./support.mjs";
 
 const NOW = Date.parse("2026-12-01T12:00:00Z");
 const MINUTE_MS = 60_000;
@@ -57,7 +59,7 @@ afterEach(async () => {
 
 /** In the page: `put(item, {lang})` shows it in a shadow tree as the widget does, and `calls` has what was decided; `next` says how that goes. */
 async function prepare() {
-  const [{ approvalCard }, { questionCard }, { toolGroup }, { words }, { tokens }, { cards }] = await Promise.all(
+  const [{ approvalCard }, { questionCard }, { toolGroup }, { load, words }, { tokens }, { cards }] = await Promise.all(
     ["cards", "questions", "tools", "strings", "style/tokens", "style/cards"].map((name) => import(`/widget/${name}.js`)),
   );
   const root = document.querySelector("main").attachShadow({ mode: "open" });
@@ -72,7 +74,8 @@ async function prepare() {
     return state.next();
   };
   const leave = () => (state.left += 1);
-  window.put = (item, lang = "en") => {
+  window.put = async (item, lang = "en") => {
+    await load(lang);
     const t = words(lang);
     if (item.kind === "approval") state.card = approvalCard(item, { t, decide: act, leave });
     else if (item.kind === "question") state.card = questionCard(item, { t, answer: act, leave });
@@ -133,7 +136,7 @@ describe("an approval", () => {
     await card().getByRole("alert").getByText("The server cannot be reached.").waitFor();
     await page.evaluate(() => (window.state.next = () => Promise.reject(Object.assign(new Error("Say why."), { code: "odd" }))));
     await card().getByRole("button", { name: "Deny" }).click();
-    await card().getByRole("alert").getByText("That did not work: Say why.").waitFor();
+    await card().getByRole("alert").getByText("That did not work.").waitFor();
     await page.evaluate(() => (window.state.next = () => false));
     await page.keyboard.press("Enter");
     await card().getByRole("alert").getByText("Please try again.").waitFor();
@@ -177,6 +180,25 @@ describe("an approval", () => {
     await update({ ...mine, seq: 5 });
     assert.equal(await page.evaluate(() => document.querySelector("main").shadowRoot.activeElement?.textContent), "Deny");
   });
+});
+
+test("a card that has left the page counts no time", async () => {
+  await put(mine);
+  await page.clock.runFor(MINUTE_MS);
+  await card().getByText("Expires in 59 minutes.").waitFor();
+  await page.evaluate(() => {
+    const { setTimeout } = window;
+    window.state.waits = 0;
+    window.setTimeout = (...what) => ((window.state.waits += 1), setTimeout(...what));
+  });
+  await page.clock.runFor(MINUTE_MS);
+  assert.ok((await page.evaluate(() => window.state.waits)) > 0);
+  await page.evaluate(() => {
+    window.state.card.element.remove();
+    window.state.waits = 0;
+  });
+  await page.clock.runFor(10 * MINUTE_MS);
+  assert.equal(await page.evaluate(() => window.state.waits), 0);
 });
 
 describe("questions", () => {
@@ -264,8 +286,8 @@ describe("the timeline of tools", () => {
   });
 
   test("a call that did not change is not touched", async () => {
-    await page.evaluate((items) => {
-      window.put(items);
+    await page.evaluate(async (items) => {
+      await window.put(items);
       const node = document.querySelector("main").shadowRoot.querySelector("li");
       window.state.card.update([items[0], { ...items[0], key: "2" }]);
       window.state.same = node === document.querySelector("main").shadowRoot.querySelector("li");
@@ -275,8 +297,14 @@ describe("the timeline of tools", () => {
 });
 
 describe("words", () => {
-  test("every language has every key, with the same values in it", async () => {
-    const { languages } = await import("../../static/widget/strings.js");
+  test("every language loads, and has every key with the same values in it", async () => {
+    const { languages, load } = await import("../../static/widget/strings.js");
+    const files = await fs.readdir(path.join(root, "static/widget/strings"));
+    for (const name of files.map((file) => path.basename(file, ".js"))) {
+      await load(name);
+      assert.ok(languages[name], name);
+      assert.equal(load(name), undefined, "nothing to wait for");
+    }
     const values = (text) => [...text.matchAll(/\{\w+\}/g)].map(([name]) => name).toSorted();
     for (const [name, language] of Object.entries(languages)) {
       assert.deepEqual(Object.keys(language), Object.keys(languages.en), name);
@@ -285,10 +313,10 @@ describe("words", () => {
   });
 
   test("every word of the wire has its own", async () => {
-    const { words } = await import("../../static/widget/strings.js");
-    const { readFile } = await import("node:fs/promises");
+    const { load, words } = await import("../../static/widget/strings.js");
+    await load("zh");
     const t = words("zh");
-    const spec = JSON.parse(await readFile(new URL("../../docs/openapi.json", import.meta.url)));
+    const spec = JSON.parse(await fs.readFile(path.join(root, "docs/openapi.json")));
     const { oneOf } = Object.values(spec.components.schemas).find(({ description }) => description === "Why a turn is over.");
     const reasons = oneOf.map((reason) => reason.const).filter((reason) => reason !== "completed");
     assert.equal(reasons.length, 7);
@@ -305,7 +333,9 @@ describe("words", () => {
   });
 
   test("numbers and times follow the language; a page's own words come first; an unknown language is English", async () => {
-    const { words } = await import("../../static/widget/strings.js");
+    const { load, words } = await import("../../static/widget/strings.js");
+    assert.equal(load("en-GB") ?? load("fr") ?? load(undefined), undefined, "nothing to wait for");
+    await load("zh-CN");
     const [en, zh, fr] = [words("en-GB"), words("zh-CN"), words("fr", { send: "Envoyer" })];
     assert.deepEqual([en.duration(340), en.duration(2400), en.duration(75_300)], ["340ms", "2.4s", "1m 15s"]);
     assert.deepEqual([zh.duration(75_300), zh.relative(58 * MINUTE_MS), zh("unread", { count: 1234 })], ["1分钟15秒", "58分钟后", "1,234 条新消息"]);

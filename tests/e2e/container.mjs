@@ -154,7 +154,7 @@ describe("as a container", () => {
     const alert = page.getByRole("alert");
     await alert.getByText(`open ${url}/#key=KEY`).waitFor();
     await page.goto(`${url}/#key=pk_wrong`);
-    await alert.getByText("the one it has is none").waitFor();
+    await alert.getByText("does not take the key").waitFor();
 
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));

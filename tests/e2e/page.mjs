@@ -6,7 +6,7 @@ import fs from "node:fs/promises";
 import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { startHost } from "./host.mjs";
-import { cache, call, root, startModel, startPortico, startScript, until } from "./support.mjs";
+import { agentOn, cache, call, endWithModel, root, startPortico, startScript, startWithModel, until } from "./support.mjs";
 import { axe, newContext, openPage, sameAsTranscript, startBrowser, stopBrowser, transcript } from "./widget-support.mjs";
 
 before(startBrowser);
@@ -22,17 +22,8 @@ describe("with a real small model", () => {
   let model;
   let server;
 
-  before(async () => {
-    model = await startModel();
-    server = await startPortico(
-      `[agents.default]\nmodel = "${model.model}"\n\n[providers.openai]\nbase_url = "${model.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`,
-    );
-  });
-  after(async () => {
-    await server?.stop();
-    await server?.remove();
-    await model?.stop();
-  });
+  before(async () => ({ model, server } = await startWithModel()));
+  after(() => endWithModel({ model, server }));
   // what one test holds back must not hold up the next
   afterEach(() => model.release());
 
@@ -326,7 +317,7 @@ describe("with configured keys", () => {
     const alert = page.getByRole("alert");
     await alert.getByText(`Open ${server.url}/#key=KEY`).waitFor();
     await page.goto(`${server.url}/#key=pk_wrong`);
-    await alert.getByText("the one it has is none").waitFor();
+    await alert.getByText("does not take the key").waitFor();
     await tab.say("is anybody there?");
     await chat.getByText("Not sent").waitFor();
 
@@ -340,10 +331,16 @@ describe("with configured keys", () => {
     await tab.turnEnds();
     assert.ok(asked.length > 0 && asked.every((one) => !one.includes(server.key)), "no request names the key in its address");
 
+    const second = await page.context().newPage();
+    await second.goto(page.url());
+    await second.getByRole("alert").getByText("each tab one of its own").waitFor();
+    await second.getByRole("alert").getByText("open the link with the key again in this tab").waitFor();
+    await second.close();
+
     await page.evaluate(() => (location.hash = "#key=pk_wrong"));
-    await alert.getByText("the one it has is none").waitFor();
+    await alert.getByText("does not take the key").waitFor();
     await page.reload();
-    await alert.getByText("the one it has is none").first().waitFor();
+    await alert.getByText("does not take the key").waitFor();
     await page.goto(server.link);
     await tab.answers.waitFor();
     await alert.waitFor({ state: "hidden" });
@@ -362,14 +359,9 @@ describe("with a scripted model", () => {
   before(async () => {
     const ask = { index: 0, id: "call_1", type: "function", function: { name: "ask_user", arguments: JSON.stringify({ questions }) } };
     model = await startScript(({ role, content }) => (role === "tool" ? { content: `So: ${content}` } : { content: null, tool_calls: [ask] }));
-    const provider = `[providers.openai]\nbase_url = "${model.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`;
-    server = await startPortico(`[agents.default]\nmodel = "script"\n\n[channels.web]\nallow_ask_user = true\n\n${provider}`);
+    server = await startPortico(`[channels.web]\nallow_ask_user = true\n\n${agentOn("script", model.url)}`);
   });
-  after(async () => {
-    await server?.stop();
-    await server?.remove();
-    await model?.stop();
-  });
+  after(() => endWithModel({ model, server }));
 
   test("questions are a form; its answers go to the agent and stay as lines; they can be skipped", async () => {
     const tab = await openPage(server.link);

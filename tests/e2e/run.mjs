@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
-import { DEADLINE_MS, binary, call, events, startModel, startPortico, until } from "./support.mjs";
+import { DEADLINE_MS, binary, call, endWithModel, events, startWithModel, until } from "./support.mjs";
 
 const run = promisify(execFile);
 
@@ -15,17 +15,8 @@ describe("with a real small model", () => {
   let model;
   let server;
 
-  before(async () => {
-    model = await startModel();
-    server = await startPortico(
-      `[agents.default]\nmodel = "${model.model}"\n\n[providers.openai]\nbase_url = "${model.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`,
-    );
-  });
-  after(async () => {
-    await server?.stop();
-    await server?.remove();
-    await model?.stop();
-  });
+  before(async () => ({ model, server } = await startWithModel()));
+  after(() => endWithModel({ model, server }));
 
   test("one POST streams the answer: deltas, then one completed done with the joined text", async () => {
     const { id } = await call(`${server.url}/v1/sessions`, { body: {} });

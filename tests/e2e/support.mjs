@@ -84,6 +84,23 @@ export async function startModel() {
   return { url, model, hold: (chunks) => gate(chunks), release: () => gate("all"), stop: () => stop(child) };
 }
 
+/** The small model, and the binary with an agent that it answers for. */
+export async function startWithModel() {
+  const model = await startModel();
+  return { model, server: await startPortico(agentOn(model.model, model.url)) };
+}
+
+/** What of them has started. */
+export async function endWithModel({ model, server }) {
+  await server?.stop();
+  await server?.remove();
+  await model?.stop();
+}
+
+/** Settings by which a model behind the OpenAI chat wire answers. */
+export const agentOn = (model, url) =>
+  `[agents.default]\nmodel = "${model}"\n\n[providers.openai]\nbase_url = "${url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`;
+
 /**
  * A scripted model on the OpenAI chat wire: `reply(lastMessage, messages)` gives the delta of its one chunk, with text or with tool calls; or
  * many of them, as an async iterable that decides when each is sent.

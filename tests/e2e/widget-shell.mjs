@@ -229,7 +229,7 @@ test("a refused credential is said; with another one it goes on", async () => {
     return route.fulfill({ status: 401, contentType: "application/problem+json", body });
   });
   await tab.page.reload();
-  await tab.chat.getByRole("alert").getByText("You are signed out here.").waitFor();
+  await tab.chat.getByRole("alert").getByText("This chat may not be used from here.").waitFor();
   await tab.chat.evaluate((one) => (one.credential = () => "right"));
   await answered(tab, 1);
   await tab.say("Again");

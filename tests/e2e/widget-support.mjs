@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium } from "playwright-core";
 import { startHost } from "./host.mjs";
-import { CHROMIUM, DEADLINE_MS, cache, call, startPortico, startScript, until } from "./support.mjs";
+import { CHROMIUM, DEADLINE_MS, agentOn, cache, call, startPortico, startScript, until } from "./support.mjs";
 
 export const WIDGET = '<script type="module" src="/widget.js"></script>';
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
@@ -14,8 +14,7 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** A gateway whose model is `reply` (of `startScript`; none is the demo's), and a shop in front of it. */
 export async function startShop({ reply, config = "", pages }) {
   const model = reply && (await startScript(reply));
-  const agent = `[agents.default]\nmodel = "script"\n\n[providers.openai]\nbase_url = "${model?.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`;
-  const server = await startPortico(`${config}\n${model ? agent : ""}`);
+  const server = await startPortico(`${config}\n${model ? agentOn("script", model.url) : ""}`);
   const host = await startHost({ pages: { "/shop": `<h1>A shop</h1>${WIDGET}<portico-chat></portico-chat>`, ...pages }, upstream: () => server.url });
   return {
     server,

@@ -32,7 +32,9 @@ async fn a_file_is_compressed_for_who_takes_that_and_not_sent_to_who_has_it() {
 async fn modules_are_for_pages_of_any_origin_and_the_api_is_not() {
     let gateway = Gateway::bare().await;
     let elsewhere = [("Origin", "https://shop.example"), ("Sec-Fetch-Site", "cross-site")];
-    for module in ["/widget.js", "/client.js", "/client/session.js", "/vendor/markdown-it.js", "/vendor/dompurify.js"] {
+    for module in
+        ["/widget.js", "/client.js", "/client/session.js", "/vendor/markdown-it.js", "/vendor/dompurify.js", "/widget/strings/zh.js"]
+    {
         let answer = gateway.send("GET", module, &elsewhere, None).await;
         assert_eq!(answer.status, 200, "{module}");
         assert_eq!(answer.header("content-type"), Some("text/javascript; charset=utf-8"), "{module}");
@@ -68,7 +70,7 @@ async fn the_page_lets_in_nothing_but_its_own_files() {
 #[tokio::test]
 async fn head_tells_of_a_file_what_get_would() {
     let gateway = Gateway::bare().await;
-    for path in ["/", "/widget.js", "/client.d.ts"] {
+    for path in ["/", "/widget.js", "/client.d.ts", "/widget.d.ts"] {
         let (get, head) = (gateway.get(path).await, gateway.send("HEAD", path, &[], None).await);
         assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
         assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
