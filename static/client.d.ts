@@ -36,8 +36,8 @@ export class Problem extends Error {
   /** The HTTP status; 0 where the server could not be reached. */
   readonly status: number;
   /**
-   * The stable code of the problem document; `unreachable` where the server could not be reached, `unreadable` where something answered that
-   * is not the gateway, `unknown` where a refusal has no code.
+   * The stable code of the problem document; `unreachable` where the server could not be reached, `unreadable` where something answered
+   * that is not the gateway, `unknown` where a refusal has no code.
    */
   readonly code: string;
   /** How long to wait before another try, where the server says so. */
@@ -83,7 +83,7 @@ export interface Outgoing {
   readonly key: string;
   readonly text: string;
   readonly mode?: "followup" | "steer";
-  /** `waiting` for a network or a server that takes it; `sending`; `sent`: accepted, and not seen in the stream yet; `refused`: for good. */
+  /** `waiting` for a network or a server that takes it; `sending`; `sent`: accepted, not seen in the stream yet; `refused`: for good. */
   readonly state: "waiting" | "sending" | "sent" | "refused";
   readonly message_id?: string;
   readonly problem?: Problem;
@@ -94,7 +94,7 @@ export class Session {
   readonly id: string | undefined;
   readonly view: View;
   readonly connection: Connection;
-  /** Messages on their way, oldest first; those that the stream has brought are in `view`. */
+  /** Messages on their way, oldest first; those that the stream has brought are in `view`. The same list until it changes. */
   readonly outbox: readonly Outgoing[];
   /** Whether there are records before the first one of `view`. */
   readonly hasEarlier: boolean;
@@ -140,8 +140,8 @@ export interface StreamEvent {
 /** Everything that a page shows of a session. A value: `reduce` makes a new one, and what did not change is the same object as before. */
 export interface View {
   /**
-   * In the order in which they are to be read. A person's message stands where a turn takes it up; until then it is `queued`, and the queued
-   * ones stand last. `live` is to be read after all items that are not queued, and before those that are.
+   * In the order in which they are to be read. A person's message stands where a turn takes it up; until then it is `queued`, and the
+   * queued ones stand last. `live` is to be read after all items that are not queued, and before those that are.
    */
   readonly items: readonly Item[];
   /** The answer that is being written. */

@@ -14,6 +14,8 @@ const textOf = (button) => button.querySelector("strong").textContent;
 /** Where there is no room for the list of things to try beside the chat, they stand in it. */
 const isNarrow = matchMedia("(max-width: 60rem)");
 
+let credential = kept;
+
 // ---- the address
 
 /** The session that the address names; its key goes to this tab. */
@@ -22,10 +24,26 @@ function readAddress() {
   const key = fragment.get("key");
   const id = fragment.get("session");
   if (key) {
-    sessionStorage.setItem(KEY, key);
+    keep(key);
     write(id ?? shown(), "replaceState");
   }
   return { id, hasKey: Boolean(key) };
+}
+
+/** Where a browser forbids storage, the key lasts as long as the page. */
+function keep(key) {
+  credential = () => key;
+  try {
+    sessionStorage.setItem(KEY, key);
+  } catch {}
+}
+
+function kept() {
+  try {
+    return sessionStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
 }
 
 const write = (id, how) => history[how](null, "", id ? `#session=${encodeURIComponent(id)}` : location.pathname);
@@ -50,9 +68,9 @@ function follow({ detail: { id } }) {
 
 /** Asks for nothing but whether there could be a conversation: a fresh one sends no request by itself. */
 async function knock() {
-  const key = sessionStorage.getItem(KEY);
+  const key = credential();
   const answer = await fetch("/v1/sessions?limit=1", { headers: key ? { authorization: `Bearer ${key}` } : {} }).catch(() => null);
-  if (answer && key === sessionStorage.getItem(KEY)) say(answer.ok ? "" : await problemOf(answer));
+  if (answer && key === credential()) say(answer.ok ? "" : await problemOf(answer));
 }
 
 /** A refusal as a sentence that says what to do. */
@@ -64,7 +82,7 @@ async function problemOf(answer) {
 function wordsFor(code) {
   if (code === "local_key_required") return LOCAL_KEY;
   if (code !== "unauthorized") return undefined;
-  const key = sessionStorage.getItem(KEY) ? "a key that this server takes, and the one it has is none" : "a key of this server";
+  const key = credential() ? "a key that this server takes, and the one it has is none" : "a key of this server";
   return `This page needs ${key}. Open ${location.origin}/#key=KEY with your key in place of KEY; who runs the server gives you one.`;
 }
 
@@ -78,8 +96,6 @@ function renewKey() {
   chat.credential = credential;
   knock();
 }
-
-const credential = () => sessionStorage.getItem(KEY);
 
 // ---- the rest of the page
 
@@ -111,20 +127,21 @@ $("more").onclick = () => $("about").scrollIntoView();
 $("curl").textContent = $("curl").textContent.replace("/v1", `${location.origin}/v1`);
 isNarrow.onchange = suggest;
 
-const { id } = readAddress();
+readAddress();
 if (isDemo) chat.greeting = "The built-in demo model answers here, offline.";
 chat.strings = { closedUnauthorized: "A key is missing.", problemUnauthorized: "A key is missing.", problemLocalKeyRequired: LOCAL_KEY };
 chat.credential = credential;
 suggest();
 knock();
-// what is set above is there before the first request
-await import("/widget.js");
-if (id && id !== chat.sessionId) chat.session = id;
-else if (chat.sessionId) write(chat.sessionId, "replaceState");
-chat.addEventListener("portico-session", follow);
-chat.addEventListener("portico-problem", ({ detail: { code } }) => say(wordsFor(code) ?? ""));
 // a new fragment in the same page may come with either event; the second finds nothing to do
 addEventListener("popstate", revisit);
 addEventListener("hashchange", revisit);
+chat.addEventListener("portico-problem", ({ detail: { code } }) => wordsFor(code) && say(wordsFor(code)));
+// what is set above is there before the first request
+await import("/widget.js");
+const { id } = readAddress();
+if (id && id !== chat.sessionId) chat.session = id;
+else if (chat.sessionId) write(chat.sessionId, "replaceState");
+chat.addEventListener("portico-session", follow);
 // on a phone that would raise the keyboard
 if (matchMedia("(pointer: fine)").matches) chat.focus();

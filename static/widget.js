@@ -1,7 +1,7 @@
 // <portico-chat>: a conversation with an agent of a Portico gateway, on any page.
 //
-// What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events, parts
-// and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
+// What it takes and tells is a web developer's business only: docs/WIDGET.md has the tables of attributes, properties, methods, events,
+// parts and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
 
 import { startChat } from "./widget/chat.js";
 import { style } from "./widget/style.js";
@@ -11,6 +11,8 @@ const LOOKS = ["heading", "placeholder", "greeting"];
 /** Where these change, another conversation is shown, or this one in another way: the chat starts again. */
 const WHOLE = ["mode", "base", "agent", "session", "view", "storage-key", "visitor", "history", "lang"];
 const DEFAULTS = { mode: "inline", view: "chat" };
+/** Where this file, or the bundle of it, was loaded from: there is the gateway. */
+const HOME = new URL(".", import.meta.url);
 const camel = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 
 class PorticoChat extends HTMLElement {
@@ -33,7 +35,7 @@ class PorticoChat extends HTMLElement {
       delete this[name];
       this[name] = value;
     }
-    this.#chat ??= startChat(this, this.#given);
+    this.#chat ??= startChat(this, this.#given, HOME);
   }
 
   disconnectedCallback() {
@@ -60,7 +62,7 @@ class PorticoChat extends HTMLElement {
       if (!this.#chat) return;
       const hadFocus = this.shadowRoot.activeElement;
       this.#chat.end();
-      this.#chat = startChat(this, this.#given);
+      this.#chat = startChat(this, this.#given, HOME);
       if (hadFocus) this.focus();
     });
   }

@@ -1,76 +1,90 @@
-// Calls of the gateway: where they go, with which credential, and what a refusal is.
+// Requests: where they go, with which credential, and what a refusal is. And what all of the client stands on.
 
-/** How long a call that only has to be accepted may take, in ms: then it is a lost one. */
+/** How long it may take to accept something, in ms: after that the answer is a lost one. */
 const ACCEPT_MS = 30_000;
 
+/** The network, the clock, chance, and what a page tells of itself. */
+export const browser = {
+  fetch: (...args) => fetch(...args),
+  setTimeout: (...args) => setTimeout(...args),
+  clearTimeout: (timer) => clearTimeout(timer),
+  now: () => Date.now(),
+  random: () => Math.random(),
+  watch(wake) {
+    const looked = () => document.visibilityState === "visible" && wake();
+    globalThis.addEventListener?.("online", wake);
+    globalThis.addEventListener?.("visibilitychange", looked);
+    return () => {
+      globalThis.removeEventListener?.("online", wake);
+      globalThis.removeEventListener?.("visibilitychange", looked);
+    };
+  },
+};
+
 export class Problem extends Error {
-  constructor(message, { status = 0, code = "unreachable", retry_after_ms } = {}) {
+  name = "Problem";
+  status = 0;
+  code = "unreachable";
+
+  constructor(message, fields) {
     super(message);
-    this.name = "Problem";
-    this.status = status;
-    this.code = code;
-    if (retry_after_ms !== undefined) this.retry_after_ms = retry_after_ms;
+    Object.assign(this, fields);
   }
 }
 
-/** Whether the same call may be answered otherwise later. An answer that is none came from something in between. */
+/** Whether the same request may be answered otherwise later. A success that cannot be read came from something in between. */
 export const isPassing = ({ status }) => status < 400 || status === 408 || status === 429 || status >= 500;
 
-/** What `credential` and `base` make of `fetch`: resolves to a 2xx answer, throws `Problem` for every other outcome but the caller's own abort. */
-export function caller({ base, credential, host }) {
+const unreachable = (cause) => new Problem("The server cannot be reached.", { cause });
+
+/** Sends requests to the gateway at `base`: resolves to a 2xx answer, else throws `Problem`. */
+export function sender({ base, credential, host }) {
   async function once(method, path, { body, headers, signal }, refused) {
     const token = await credential?.({ refused });
-    const sent = { ...headers, ...(body !== undefined && { "content-type": "application/json" }), ...(token && { authorization: `Bearer ${token}` }) };
-    return host.fetch(new URL(path.replace(/^\//, ""), base), { method, headers: sent, signal, cache: "no-store", body: body && JSON.stringify(body) });
+    return host.fetch(new URL(path.replace(/^\//, ""), base), {
+      method,
+      headers: { ...headers, ...(body && { "content-type": "application/json" }), ...(token && { authorization: `Bearer ${token}` }) },
+      body: body && JSON.stringify(body),
+      cache: "no-store",
+      signal,
+    });
   }
-
-  return async function call(method, path, options = {}) {
+  return async (method, path, options = {}) => {
     let answer;
     try {
       answer = await once(method, path, options, false);
       if (answer.status === 401 && credential) answer = await once(method, path, options, true);
     } catch (error) {
-      if (options.signal?.aborted) throw error;
-      throw new Problem("The server cannot be reached.");
+      throw unreachable(error);
     }
     if (answer.ok) return answer;
-    throw await problemOf(answer, host.now());
+    const { detail, title, code = "unknown" } = (await answer.json().catch(() => null)) ?? {};
+    const { status, headers } = answer;
+    const wait = headers.get("retry-after");
+    // seconds or a date
+    const retry_after_ms = Number(wait) * 1000 || Math.max(0, Date.parse(wait) - host.now());
+    throw new Problem(detail ?? title ?? `The server answered ${status}.`, { status, code, ...(retry_after_ms && { retry_after_ms }) });
   };
 }
 
-async function problemOf(answer, now) {
-  const { detail, title, code = "unknown" } = (await answer.json().catch(() => null)) ?? {};
-  const retry_after_ms = retryAfter(answer.headers.get("retry-after"), now);
-  return new Problem(detail ?? title ?? `The server answered ${answer.status}.`, { status: answer.status, code, retry_after_ms });
-}
-
-/** Seconds or a date. */
-function retryAfter(text, now) {
-  if (!text) return undefined;
-  const ms = /^\d+$/.test(text) ? text * 1000 : Date.parse(text) - now;
-  return ms >= 0 ? ms : undefined;
-}
-
-/** The JSON of an answer, null where it has none. */
-export async function jsonOf(answer) {
-  const text = await answer.text().catch(() => {
-    throw new Problem("The server cannot be reached.");
-  });
+/** The text of an answer and its JSON, null where it has none. One that lacks the `expected` member is no answer of the gateway. */
+export async function read(answer, expected) {
+  const text = await answer.text().catch((error) => Promise.reject(unreachable(error)));
   try {
-    return text ? JSON.parse(text) : null;
+    const json = text ? JSON.parse(text) : null;
+    if (!expected || expected in json) return { text, json };
   } catch {
-    throw new Problem("What answered is not the gateway.", { status: answer.status, code: "unreadable" });
+    // as below
   }
+  throw new Problem("What answered is not the gateway.", { status: answer.status, code: "unreadable" });
 }
 
-/** POSTs what only has to be accepted, and gives up on an answer that does not come. */
-export async function post(call, host, path, body, key) {
+/** POSTs what only has to be accepted, any number of times by the same key. */
+export async function postOnce({ send, host }, path, body, key, expected) {
   const cut = new AbortController();
   const timer = host.setTimeout(() => cut.abort(), ACCEPT_MS);
   try {
-    return await jsonOf(await call("POST", path, { body, headers: { "idempotency-key": key }, signal: cut.signal }));
-  } catch (error) {
-    throw error instanceof Problem ? error : new Problem("The server cannot be reached.");
+    return (await read(await send("POST", path, { body, headers: { "idempotency-key": key }, signal: cut.signal }), expected)).json;
   } finally {
     host.clearTimeout(timer);
   }

@@ -1,81 +1,81 @@
 // Messages on their way: in order, one at a time, repeated by the same key until the server has said yes or no.
 //
-// A message whose record the stream brings before its 202 must not stand in both places, nor in none. The record is known for sure by its
-// message_id, which the 202 tells; until then the oldest message that may have arrived and says the same is taken to be it.
+// A message whose record comes before its 202 must not stand in the view and here, nor in neither. Its message_id tells which record it is,
+// but only the 202 tells the message_id: until then the oldest message that may have arrived and says the same is taken to be the one.
 
 import { isPassing, Problem } from "./api.js";
-import { backoff, sleeper } from "./host.js";
+import { sleeper } from "./stream.js";
 
-/** `post(message)` resolves to `{message_id, seq}` or throws `Problem`; `place()` is the newest seq that the stream has passed. */
+/**
+ * `post(message)` resolves to `{message_id, seq}` or throws `Problem`; `place()` is the seq that the stream has passed; `changed()` is
+ * called after each change of `list`. Messages of `shelf` are there from the beginning.
+ */
 export function makeOutbox({ host, shelf, post, place, changed }) {
   const { sleep, wake } = sleeper(host);
   let all = shelf.load();
-  let shown = [];
+  let shown = all;
   let isOn = false;
   let isBusy = false;
 
-  function set(messages) {
+  const find = (key, ...states) => all.find((message) => message.key === key && states.includes(message.state));
+
+  function keep(messages) {
     all = messages;
-    const before = shown;
-    shown = all.filter((message) => !message.taken).map(outgoing);
-    shown = shown.map((one) => before.find((old) => same(old, one)) ?? one);
+    shown = all.filter(({ isTaken }) => !isTaken);
     changed();
   }
 
-  function change(key, patch) {
-    set(all.map((message) => (message.key === key ? { ...message, ...patch } : message)));
-    const message = all.find((one) => one.key === key);
-    if (message) shelf.put(message);
+  /** Puts it where the one with its key is, or last. */
+  function set(message) {
+    // what is accepted the ledger keeps
+    if (message.state === "sent") shelf.remove(message.key);
+    else shelf.put(message);
+    keep(placed(all, message.key, Object.freeze(message)));
   }
 
-  function drop(key) {
+  function drop({ key }) {
     shelf.remove(key);
-    set(all.filter((message) => message.key !== key));
+    keep(placed(all, key));
   }
 
   async function pump() {
     if (isBusy) return;
     isBusy = true;
     let failures = 0;
-    for (let next; isOn && (next = all.find(({ state }) => state === "waiting")); ) {
+    for (let next; isOn && (next = all.find(({ state }) => state === "waiting"));) {
       const problem = await attempt(next);
-      if (!problem) failures = 0;
-      else if (isOn) await sleep(backoff(host, failures++, { floor: problem.retry_after_ms }));
+      failures = problem ? failures + 1 : 0;
+      if (problem && isOn) await sleep(failures, { floor: problem.retry_after_ms });
     }
     isBusy = false;
   }
 
   /** Resolves to a problem that may pass. */
-  async function attempt({ key, text, mode }) {
-    change(key, { state: "sending", tried: true });
-    try {
-      const { message_id, seq } = await post({ key, text, mode });
-      shelf.remove(key);
-      // accepted: from here on the ledger keeps it
-      set(all.map((message) => (message.key === key ? { ...message, state: "sent", message_id, seq, taken: false } : message)));
+  async function attempt({ key, ...rest }) {
+    set({ key, ...rest, state: "sending", isTried: true });
+    const answer = await post({ key, ...rest }).catch((problem) => ({ problem }));
+    const message = find(key, "sending");
+    if (!answer.problem) {
+      set({ ...message, state: "sent", ...answer, isTaken: false });
       settle();
-    } catch (problem) {
-      if (isPassing(problem)) {
-        change(key, { state: "waiting" });
-        return problem;
-      }
-      change(key, { state: "refused", problem, taken: false });
-    }
+    } else if (isPassing(answer.problem)) {
+      set({ ...message, state: "waiting" });
+      return answer.problem;
+    } else set({ ...message, state: "refused", problem: answer.problem, isTaken: false });
     return null;
   }
 
   /** What the stream has passed is in the view, or was. */
   function settle() {
-    const left = all.filter(({ seq }) => !(seq <= place()));
-    if (left.length < all.length) set(left);
+    for (const message of all) if (message.seq <= place()) drop(message);
   }
 
-  set(all);
   return {
     get list() {
       return shown;
     },
     settle,
+    wake,
     start() {
       isOn = true;
       pump();
@@ -84,79 +84,67 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       isOn = false;
       wake();
     },
-    wake,
     add(text, mode) {
-      const message = { key: newKey(), text, ...(mode && { mode }), state: "waiting", after: place() };
-      shelf.put(message);
-      set([...all, message]);
-      return outgoing(message);
+      const key = newKey();
+      set({ key, text, ...(mode && { mode }), state: "waiting", after: place() });
+      return find(key, "waiting");
     },
     retry(key) {
-      if (all.some((message) => message.key === key && message.state === "refused")) change(key, { state: "waiting", problem: undefined });
+      const { problem: _, ...message } = find(key, "refused") ?? {};
+      if (message.key) set({ ...message, state: "waiting" });
     },
     discard(key) {
-      if (all.some((message) => message.key === key && (message.state === "refused" || message.state === "waiting"))) drop(key);
+      const message = find(key, "waiting", "refused");
+      if (message) drop(message);
     },
-    /** The stream brought a person's message. */
-    seen({ text, seq }) {
-      const mine = all.find((one) => one.tried && !one.message_id && !one.taken && one.state !== "refused" && one.text === text && seq > one.after);
-      if (mine) set(all.map((message) => (message === mine ? { ...message, taken: true } : message)));
+    /** The stream brought this message of a person. */
+    seen({ message_id, text, seq }) {
+      if (all.some((one) => one.message_id === message_id)) return;
+      const mine = all.find(
+        (one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after,
+      );
+      if (mine) set({ ...mine, isTaken: true });
     },
-    /** Messages of another shelf come too, and stay on this one from here on. */
+    /** From here on they are kept on this shelf, behind those that are there already. */
     move(to) {
-      for (const { key, state } of all) if (state !== "sent") shelf.remove(key);
-      const known = new Set(all.map(({ key }) => key));
-      const found = to.load().filter(({ key }) => !known.has(key));
+      const mine = all;
+      for (const { key } of mine) shelf.remove(key);
       shelf = to;
-      for (const message of all) if (message.state !== "sent") shelf.put(message);
-      set([...found, ...all]);
+      keep(mine.reduce((list, message) => placed(list, message.key, message), shelf.load()));
+      for (const message of mine) if (message.state !== "sent") shelf.put(message);
     },
   };
 }
 
-const outgoing = ({ key, text, mode, state, message_id, problem }) =>
-  Object.freeze({ key, text, ...(mode && { mode }), state, ...(message_id && { message_id }), ...(problem && { problem }) });
-const same = (a, b) => a.key === b.key && a.state === b.state && a.message_id === b.message_id && a.problem === b.problem;
+/** The list with `messages` in place of the one of that key, or behind all. */
+function placed(list, key, ...messages) {
+  const at = list.findIndex((one) => one.key === key);
+  return at < 0 ? [...list, ...messages] : [...list.slice(0, at), ...messages, ...list.slice(at + 1)];
+}
 
-export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("-");
 
 /**
- * Where unsent messages outlast the page: a list under one name, shared by all tabs, so each writes only what it changed. A storage that
- * refuses costs that, and nothing else.
+ * Where unsent messages outlast the page: a list under one name that all tabs share, so each writes only what it changed itself. A storage
+ * that fails costs that, and nothing else.
  */
 export function makeShelf(storage, name) {
-  function read() {
+  const attempt = (act) => {
     try {
-      return JSON.parse(storage.getItem(name)) ?? [];
+      return act();
     } catch {
-      return [];
+      return null;
     }
-  }
-  function write(list) {
-    try {
-      if (list.length) storage.setItem(name, JSON.stringify(list));
-      else storage.removeItem(name);
-    } catch {
-      // private mode, or full: they are in memory
-    }
-  }
-  const revive = ({ problem, ...message }) => ({
-    ...message,
-    ...(problem ? { problem: new Problem(problem.message, problem) } : { state: "waiting" }),
-  });
-  const plain = ({ key, text, mode, state, after, tried, problem }) =>
-    ({ key, text, mode, state, after, tried, ...(problem && { problem: { message: problem.message, status: problem.status, code: problem.code } }) });
+  };
+  const read = () => attempt(() => JSON.parse(storage.getItem(name)).filter(({ key }) => key)) ?? [];
+  const write = (list) => attempt(() => (list.length ? storage.setItem(name, JSON.stringify(list)) : storage.removeItem(name)));
   return {
-    load: () => read().map(revive),
-    put(message) {
-      const list = read();
-      const at = list.findIndex(({ key }) => key === message.key);
-      list.splice(at < 0 ? list.length : at, 1, plain(message));
-      write(list);
-    },
-    remove: (key) => write(read().filter((message) => message.key !== key)),
+    load: () =>
+      read().map(({ isTaken: _, why, ...message }) =>
+        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" }),
+      ),
+    put: ({ problem, ...message }) =>
+      write(placed(read(), message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
+    remove: (key) => write(placed(read(), key)),
   };
 }
-
-/** For sessions that nothing could find again. */
-export const noShelf = { load: () => [], put() {}, remove() {} };

@@ -1,55 +1,64 @@
 // The client's rule as a fold: what a page shows of a session is a function of the events that it has read.
 //
-// Nothing here keeps state or reads a clock. Only records change `items`, and live text changes `live` alone, so two readers that have the
-// same records have the same items, wherever their connections were cut. What waits for a turn stands at the end of the items.
+// Only records change `items`, and deltas only `live`. So two readers with the same records have the same items, wherever they were cut.
 
 import { rawElements, rawMember } from "./json.js";
 
 export const emptyView = Object.freeze({ items: Object.freeze([]), live: null, turn: null, last_id: "", head: 0 });
 
-/** The view after `event`. */
-export function reduce(view, event) {
-  const { type, id, data, raw } = event;
+/** @type {typeof import("../client.js").reduce} */
+export function reduce(view, { type, id, data, raw }) {
   // a record that it has: somebody began again from an older place
   if (data?.seq <= view.head) return view;
   const next = on[type]?.(view, data, raw) ?? view;
-  if (id === undefined) return next;
-  const head = data?.seq ?? next.head;
-  return next.last_id === id && next.head === head ? next : { ...next, last_id: id, head };
+  return id === undefined ? next : { ...next, last_id: id, head: data?.seq ?? next.head };
+}
+
+/** What `view` would be had it begun with the first of `records`; items that come out equal are the same objects as before. */
+export function refold(view, records) {
+  const start = { ...emptyView, ...pick(view, "title", "channel") };
+  const known = new Map(view.items.map((item) => [item.key, item]));
+  const { items, head } = records.reduce(reduce, start);
+  const same = items.map((item) => {
+    const before = known.get(item.key);
+    known.delete(item.key);
+    return before && JSON.stringify(before) === JSON.stringify(item) ? before : item;
+  });
+  // what only `hello` has named is older still
+  const older = [...known.values()].filter(({ seq }) => seq === 0);
+  return { ...view, items: [...older, ...same], head: Math.max(head, view.head) };
 }
 
 const on = {
   __proto__: null,
-  join: (view, { resumed }) => (resumed ? view : quiet(view)),
+  // the live text goes, so the place must not name any of it
+  join: (view, { resumed }) => (resumed ? view : { ...quiet(view), last_id: view.last_id.split(".")[0] }),
   reset: () => emptyView,
   hello,
   stream_progress: (view, { mode }) => (view.mode === mode ? view : { ...view, mode }),
   session_created: (view, data) => ({ ...view, ...pick(data, "channel", "title") }),
-  session_updated(view, { title }) {
-    if (title === undefined) return view;
-    const { title: _, ...untitled } = view;
-    return title ? { ...view, title } : untitled;
-  },
+  session_updated: ({ title: before, ...view }, { title = before }) => ({ ...view, ...(title && { title }) }),
 
-  message_queued: (view, data) => ({ ...view, items: [...view.items, { ...said(data, "user", data.text), queued: true }] }),
-  message_removed: (view, { message_id }) => without(view, (item) => item.key === message_id),
-  turn_start: (view, data) => claim({ ...view, turn: data.turn ?? null }, data),
+  message_queued: (view, data) => ({ ...view, items: [...view.items, { ...message(data, "user", data.text), queued: true }] }),
+  message_removed: (view, { message_id }) => without(view, ({ key }) => key === message_id),
+  turn_start: (view, data) => claim({ ...view, turn: data.turn }, data),
   queue_drain: claim,
 
   text_delta: (view, data) => grow(view, data, "text"),
   reasoning_delta: (view, data) => grow(view, data, "reasoning"),
   message(view, data) {
     const text = textOf(data.content, "text");
-    if (data.author === "human") return put(view, said(data, "human", text));
+    if (data.author === "human") return put(view, message(data, "human", text));
     const settled = without(quiet(view), isTrying);
-    return text ? put(settled, answer(data, text)) : settled;
+    const reasoning = textOf(data.content, "reasoning");
+    return text ? put(settled, { ...message(data, "assistant", text), ...(reasoning && { reasoning }) }) : settled;
   },
   retry: (view, data) => trying(data.discarded ? quiet(view) : view, data, data.code === "restart" ? "restart" : "retry"),
   turn_continued: (view, data) => trying(view, data, "restart"),
 
-  tool_start: (view, data, raw) => tool(view, data, { state: "running", ...argsOf(data, raw) }),
+  tool_start: (view, data, raw) => tool(view, data, { state: "running", ...args(data, raw) }),
   tool_end: (view, data) => tool(view, data, { state: "ok", ...pick(data, "duration_ms", "preview", "bytes", "artifact_id") }),
-  tool_error: (view, data) => tool(view, data, { state: STATES[data.code] ?? "error", ...pick(data, "code", "error") }),
+  tool_error: (view, data) => tool(view, data, { state: UNFINISHED[data.code] ?? "error", ...pick(data, "code", "error") }),
   tool_denied: (view, data) => tool(view, data, { state: "denied", ...pick(data, "reason") }),
 
   approval_requested: (view, data, raw) => ask(view, approval(data, raw)),
@@ -63,49 +72,59 @@ const on = {
   done,
 };
 
-const STATES = { ABORTED: "aborted", ABORTED_BEFORE_DISPATCH: "aborted", TOOL_OUTCOME_UNKNOWN: "unknown" };
+const UNFINISHED = { ABORTED: "aborted", ABORTED_BEFORE_DISPATCH: "aborted", TOOL_OUTCOME_UNKNOWN: "unknown" };
 
 // ---- items
 
 const pick = (data, ...names) => Object.fromEntries(names.filter((name) => data[name] !== undefined).map((name) => [name, data[name]]));
-const base = (kind, key, data) => ({ kind, key, ...pick(data, "seq", "at", "turn", "step") });
-const notice = (data, name) => ({ ...base("notice", `notice.${data.seq}`, data), notice: name, ...pick(data, "reason", "cause", "code", "detail") });
-const said = (data, role, text) =>
-  ({ ...base("message", data.message_id, data), message_id: data.message_id, role, text, queued: false, interrupted: false });
-const argsOf = (data, raw) => (data.args === undefined ? {} : { args: (raw && rawMember(raw, "args")) ?? JSON.stringify(data.args) });
-const textOf = (content, type) => content.map((block) => (block.type === type && block.text) || "").join("");
 
-function answer(data, text) {
-  const reasoning = textOf(data.content, "reasoning");
-  return { ...said(data, "assistant", text), interrupted: data.interrupted === true, ...(reasoning && { reasoning }) };
-}
+const item = (kind, key, data, ...names) => ({ kind, key, ...pick(data, "seq", "at", "turn", "step", ...names) });
+
+const message = (data, role, text) => ({
+  ...item("message", data.message_id, data, "message_id"),
+  role,
+  text,
+  queued: false,
+  interrupted: data.interrupted === true,
+});
+
+const notice = (data, name) => ({ ...item("notice", `notice.${data.seq}`, data, "reason", "cause", "code", "detail"), notice: name });
 
 const approval = (data, raw) => ({
-  ...base("approval", data.approval_id, data),
-  ...pick(data, "approval_id", "tool_call_id", "tool", "expires_at", "digest", "reason", "decisions"),
-  ...argsOf(data, raw),
+  ...item("approval", data.approval_id, data, "approval_id", "tool_call_id", "tool", "expires_at", "digest", "reason", "decisions"),
+  ...args(data, raw),
   state: "pending",
 });
-const question = (data) =>
-  ({ ...base("question", data.question_id, data), ...pick(data, "question_id", "tool_call_id", "questions", "expires_at"), state: "pending" });
 
-// ---- changes of the items; each gives the same view where nothing changes
+const question = (data) => ({
+  ...item("question", data.question_id, data, "question_id", "tool_call_id", "questions", "expires_at"),
+  state: "pending",
+});
+
+const args = (data, raw) => (data.args === undefined ? {} : { args: raw ? rawMember(raw, "args") : JSON.stringify(data.args) });
+
+const textOf = (blocks, kind) => blocks.map((block) => ((block?.type ?? block?.kind) === kind && block.text) || "").join("");
+
+// ---- changes; each gives the same view where nothing changes
 
 const quiet = (view) => (view.live ? { ...view, live: null } : view);
-const last = (items, test) => {
+
+/** The index of the newest one. */
+function newest(items, test) {
   let at = items.length - 1;
   while (at >= 0 && !test(items[at])) at -= 1;
   return at;
-};
+}
 
 /** In front of what waits for a turn. */
-function put(view, ...items) {
-  const end = last(view.items, (item) => !item.queued) + 1;
-  return { ...view, items: [...view.items.slice(0, end), ...items, ...view.items.slice(end)] };
+function put(view, ...added) {
+  if (!added.length) return view;
+  const end = newest(view.items, ({ queued }) => !queued) + 1;
+  return { ...view, items: [...view.items.slice(0, end), ...added, ...view.items.slice(end)] };
 }
 
 function without(view, test) {
-  const items = view.items.filter((item) => !test(item));
+  const items = view.items.filter((one) => !test(one));
   return items.length === view.items.length ? view : { ...view, items };
 }
 
@@ -115,84 +134,73 @@ function change(view, at, patch) {
   return { ...view, items };
 }
 
-/** A message stands where a turn takes it up. */
 function claim(view, { message_ids, turn }) {
-  const claimed = view.items.filter((item) => item.queued && message_ids.includes(item.key));
-  if (!claimed.length) return view;
-  return put(without(view, (item) => claimed.includes(item)), ...claimed.map((item) => ({ ...item, queued: false, ...(turn && { turn }) })));
+  const isClaimed = ({ key, queued }) => queued && message_ids.includes(key);
+  const claimed = view.items.filter(isClaimed).map((one) => ({ ...one, turn, queued: false }));
+  return claimed.length ? put(without(view, isClaimed), ...claimed) : view;
 }
 
 function grow(view, { message_id, block, text }, kind) {
   const { blocks: before, text: all } = view.live?.message_id === message_id ? view.live : { blocks: [], text: "" };
   const blocks = before.slice();
   blocks[block] = { kind, text: (before[block]?.text ?? "") + text };
-  // mostly it is the last block that grows: then the text need not be joined anew
-  const joined = block === blocks.length - 1 ? all + (kind === "text" ? text : "") : textOfLive(blocks);
+  // where it is the last block that grows, and mostly it is, nothing need be joined anew
+  const joined = block < blocks.length - 1 ? textOf(blocks, "text") : kind === "text" ? all + text : all;
   return { ...view, live: { message_id, blocks, text: joined } };
 }
 
-const textOfLive = (blocks) => blocks.map((block) => (block?.kind === "text" ? block.text : "")).join("");
+const isTrying = ({ notice: name }) => name === "retry" || name === "restart";
 
-const isTrying = (item) => item.notice === "retry" || item.notice === "restart";
-
-/** One line for all tries of an answer. It goes when there is one, or when the turn's end says why there is none. */
+/** One line for all tries. It goes when there is an answer, or when the turn's end says why there is none. */
 function trying(view, data, name) {
-  const line = notice(data, name);
-  const at = last(view.items, isTrying);
-  if (at < 0) return put(view, line);
-  const { key, seq, at: since } = view.items[at];
-  const items = [...view.items];
-  items[at] = { ...line, key, seq, at: since };
-  return { ...view, items };
+  const at = newest(view.items, isTrying);
+  return at < 0 ? put(view, notice(data, name)) : change(view, at, { ...notice(data, name), ...pick(view.items[at], "key", "seq", "at") });
 }
-
-/** What the call's step has of it already. An id may be used again in another step. */
-const ofCall = ({ tool_call_id, turn, step }) => (item) =>
-  item.tool_call_id === tool_call_id && (item.turn === undefined || (item.turn === turn && item.step === step));
 
 function tool(view, data, patch) {
-  const isSame = ofCall(data);
-  // a question, and an approval that was not given, tell the call's end themselves
-  const isTold = (item) => isSame(item) && (item.kind === "question" || (item.kind === "approval" && !(item.decision ?? "allow").startsWith("allow")));
-  if (last(view.items, isTold) >= 0) return view;
-  const at = last(view.items, (item) => item.kind === "tool" && isSame(item));
+  const { tool_call_id, turn, step } = data;
+  // an id may be used again in another step
+  const isSame = (one) => one.tool_call_id === tool_call_id && one.turn === turn && one.step === step;
+  // a question, or an approval that was not given, tells the call's end itself
+  const isTold = (one) => one.kind === "question" || (one.kind === "approval" && one.decision && !one.decision.startsWith("allow"));
+  if (view.items.some((one) => isSame(one) && isTold(one))) return view;
+  const at = newest(view.items, (one) => one.kind === "tool" && isSame(one));
   if (at >= 0) return change(view, at, patch);
-  const { tool_call_id, tool: name, turn, step } = data;
-  return put(view, { ...base("tool", `${turn}.${step}.${tool_call_id}`, data), tool_call_id, tool: name, ...patch });
+  return put(view, { ...item("tool", `${turn}.${step}.${tool_call_id}`, data, "tool_call_id", "tool"), ...patch });
 }
 
-/** The record of something that `hello` named before is the same item at its own place. */
-const ask = (view, item) => put(without(view, ({ key }) => key === item.key), item);
+/** The record of what `hello` has named is the same item, at its own place. */
+const ask = (view, asked) =>
+  put(
+    without(view, ({ key }) => key === asked.key),
+    asked,
+  );
 
-function settle(view, key, data, outcome) {
-  const at = last(view.items, (item) => item.key === key);
-  return at < 0 ? view : change(view, at, { state: "settled", ...outcome, ...pick(data, "turn", "step") });
+function settle(view, id, data, outcome) {
+  const at = newest(view.items, ({ key }) => key === id);
+  return at < 0 ? view : change(view, at, { ...pick(data, "turn", "step"), ...outcome, state: "settled" });
 }
 
-function hello(view, { turn = null, live, approvals = [], questions = [] }, raw) {
-  const texts = raw ? rawElements(rawMember(raw, "approvals") ?? "[]") : [];
-  // what the records that it has do not tell: it is older than they are, or its record is on its way
-  const at = ({ requested_at }) => ({ seq: 0, at: requested_at });
-  const waiting = [
-    ...approvals.map((data, i) => ({ ...approval(data, texts[i]), ...at(data) })),
-    ...questions.map((data) => ({ ...question(data), ...at(data) })),
-  ].filter(({ key }) => last(view.items, (item) => item.key === key) < 0);
-  const { mode: _, ...rest } = waiting.length ? put(view, ...waiting) : view;
-  return { ...rest, turn, ...pick(live ?? {}, "mode") };
+/** What it names that no record has brought is older than all that the view has, or on its way. */
+function hello({ mode: _, ...view }, { turn = null, live, approvals = [], questions = [] }, raw) {
+  const texts = rawElements(rawMember(raw ?? "", "approvals") ?? "");
+  const asked = [...approvals.map((data, i) => [data, approval(data, texts[i])]), ...questions.map((data) => [data, question(data)])];
+  const added = asked
+    .map(([{ requested_at }, one]) => ({ ...one, seq: 0, at: requested_at }))
+    .filter(({ key }) => !view.items.some((one) => one.key === key));
+  // where the view has records, they tell the turn: `done` may be on its way
+  return put({ ...view, turn: view.head ? view.turn : turn, ...pick(live ?? {}, "mode") }, ...added);
 }
 
 function done(view, data) {
-  const { mode: _, ...rest } = without(quiet(view), isTrying);
-  const items = rest.items.some(isRunning) ? rest.items.map((item) => (isRunning(item) ? { ...item, ...endOf(data, item) } : item)) : rest.items;
-  const ended = { ...rest, items, turn: null };
-  const isBrought = items.some((item) => item.role === "assistant" && item.turn === data.turn);
-  const text = data.answer && !isBrought ? { text: data.answer } : {};
-  return data.reason === "completed" && !text.text ? ended : put(ended, { ...notice(data, "end"), ...text });
+  const { mode: _, ...ended } = without(quiet(view), isTrying);
+  const items = ended.items.map((one) => (one.state === "running" ? { ...one, ...endOf(data, one) } : one));
+  const isBrought = items.some(({ role, turn }) => role === "assistant" && turn === data.turn);
+  const end = { ...notice(data, "end"), ...(!isBrought && data.answer && { text: data.answer }) };
+  return put({ ...ended, items, turn: null }, ...(data.reason === "completed" && !end.text ? [] : [end]));
 }
 
-const isRunning = (item) => item.state === "running";
-
 function endOf({ tool_calls = [] }, { tool_call_id }) {
-  const { status = "aborted", duration_ms } = tool_calls[last(tool_calls, (call) => call.tool_call_id === tool_call_id)] ?? {};
+  const { status = "aborted", duration_ms } = tool_calls[newest(tool_calls, (call) => call.tool_call_id === tool_call_id)] ?? {};
   return { state: status, ...pick({ duration_ms }, "duration_ms") };
 }

@@ -1,32 +1,50 @@
-// One session: what has been read of it, what is on its way to it, and what a person may do in it.
+// A gateway and one of its sessions: what has been read of it, what is on its way to it, and what a person may do in it.
 
-import { jsonOf, post, Problem } from "./api.js";
-import { recordsBetween, refold } from "./history.js";
-import { makeOutbox, makeShelf, newKey, noShelf } from "./outbox.js";
-import { emptyView, reduce } from "./reduce.js";
+import { browser, postOnce, Problem, read, sender } from "./api.js";
+import { rawElements, rawMember } from "./json.js";
+import { makeOutbox, makeShelf, newKey } from "./outbox.js";
+import { emptyView, reduce, refold } from "./reduce.js";
 import { follow } from "./stream.js";
 
 /** Records that a view begins with, and that each page puts in front of it. */
 const HISTORY = 400;
 
+export class Portico {
+  #to;
+
+  constructor({ base, credential, host } = {}) {
+    const own = new URL("../", import.meta.url);
+    this.base = new URL(base ?? own, globalThis.location?.href ?? own);
+    if (!this.base.pathname.endsWith("/")) this.base.pathname += "/";
+    const all = { ...browser, ...host };
+    this.#to = { base: this.base, host: all, send: sender({ base: this.base, credential, host: all }) };
+  }
+
+  session(options = {}) {
+    return new Session(this.#to, options);
+  }
+
+  async request(method, path, options) {
+    return (await read(await this.#to.send(method, path, options))).json;
+  }
+}
+
 export class Session {
   view = emptyView;
+  /** @type {import("../client.js").Connection} */
   connection = { state: "idle" };
-  #id;
-  #call;
-  #host;
+  id;
+  #to;
   #options;
-  #base;
+  #key;
   #outbox;
-  #makingKey;
   #making;
   #paging;
+  #isOpen = false;
   #reading;
-  #wantsToRead = false;
   #unwatch;
-  /** The seq in front of the first record that the view was folded from; undefined until it is known. */
+  /** The seq in front of the first record that the view is folded from, and those records as long as there are older ones. */
   #since;
-  /** Those records, as long as there are older ones. */
   #records = [];
   /** Where the ledger stood when the connection began: what comes up to there is a replay. */
   #replayTo = 0;
@@ -34,24 +52,21 @@ export class Session {
   #eventListeners = new Set();
   #notice;
 
-  constructor({ call, host, base, options }) {
-    this.#call = call;
-    this.#host = host;
-    this.#base = base;
+  constructor(to, options) {
+    this.#to = to;
     this.#options = options;
-    this.#id = options.id;
-    this.#makingKey = options.create?.key ?? newKey();
+    this.id = options.id;
+    this.#key = options.create?.key ?? newKey();
     this.#outbox = makeOutbox({
-      host,
+      host: to.host,
       shelf: this.#shelf(),
-      post: (message) => this.#post(message),
+      post: async ({ text, mode, key }) => {
+        await this.create();
+        return this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id");
+      },
       place: () => Number.parseInt(this.view.last_id, 10) || 0,
       changed: () => this.#changed(),
     });
-  }
-
-  get id() {
-    return this.#id;
   }
 
   get outbox() {
@@ -73,27 +88,25 @@ export class Session {
   }
 
   async create() {
-    if (this.#id === undefined) await (this.#making ??= this.#make().finally(() => (this.#making = undefined)));
-    return this.#id;
+    if (!this.id) await (this.#making ??= this.#make().finally(() => (this.#making = undefined)));
+    return this.id;
   }
 
   open() {
-    this.#wantsToRead = true;
+    this.#isOpen = true;
     this.#read();
     this.#begin();
   }
 
   pause() {
-    this.#stopReading();
-    if (this.connection.state !== "closed") this.#tell({ state: "paused" });
+    this.#stop("paused");
   }
 
   close() {
-    this.#stopReading();
+    this.#stop("idle");
     this.#outbox.stop();
     this.#unwatch?.();
     this.#unwatch = undefined;
-    if (this.connection.state !== "closed") this.#tell({ state: "idle" });
   }
 
   send(text, { mode } = {}) {
@@ -117,11 +130,11 @@ export class Session {
 
   async decide(approval_id, decision, note) {
     const { digest } = this.view.items.find(({ key }) => key === approval_id) ?? {};
-    await this.#ask(`approvals/${encodeURIComponent(approval_id)}`, { decision, note, digest });
+    await this.#ask(`approvals/${approval_id}`, { decision, note, digest });
   }
 
   async answer(question_id, answers) {
-    await this.#ask(`questions/${encodeURIComponent(question_id)}`, answers ? { answers } : { declined: true });
+    await this.#ask(`questions/${question_id}`, answers ? { answers } : { declined: true });
   }
 
   earlier() {
@@ -129,47 +142,48 @@ export class Session {
   }
 
   async artifact(artifact_id) {
-    return (await this.#call("GET", this.#path(`artifacts/${encodeURIComponent(artifact_id)}`))).blob();
+    return (await this.#get(`artifacts/${artifact_id}`)).blob();
   }
 
   // ---- requests
 
-  #path(rest = "") {
-    if (this.#id === undefined) throw new Problem("There is no conversation yet.", { code: "not_found" });
-    return `v1/sessions/${encodeURIComponent(this.#id)}${rest && `/${rest}`}`;
+  #path(rest) {
+    if (!this.id) throw new Problem("There is no conversation yet.", { code: "not_found" });
+    return `v1/sessions/${encodeURIComponent(this.id)}${rest && `/${rest}`}`;
   }
 
-  async #ask(what, body) {
-    await this.#call("POST", this.#path(what), { body });
+  #get(rest, query = {}, options) {
+    const { view } = this.#options;
+    return this.#to.send("GET", `${this.#path(rest)}?${new URLSearchParams({ ...query, ...(view && { view }) })}`, options);
+  }
+
+  #ask(what, body) {
+    return this.#to.send("POST", this.#path(what), { body });
+  }
+
+  #postOnce(...what) {
+    return postOnce(this.#to, ...what);
   }
 
   async #make() {
     const { key: _, ...body } = this.#options.create ?? {};
-    const made = await post(this.#call, this.#host, "v1/sessions", body, this.#makingKey);
-    if (typeof made?.id !== "string") throw new Problem("What answered is not the gateway.", { status: 200, code: "unreadable" });
-    this.#id = made.id;
+    this.id = (await this.#postOnce("v1/sessions", body, this.#key, "id")).id;
     this.#outbox.move(this.#shelf());
     this.#read();
   }
 
-  async #post({ key, text, mode }) {
-    await this.create();
-    const accepted = await post(this.#call, this.#host, this.#path("messages"), { text, mode }, key);
-    if (typeof accepted?.message_id !== "string") throw new Problem("What answered is not the gateway.", { status: 200, code: "unreadable" });
-    return accepted;
-  }
-
+  /** Under the session's own name, or before it has one under that of the key by which it will be found again. */
   #shelf() {
     const { storage, create } = this.#options;
-    const name = this.#id ?? (create?.key && `new.${create.key}`);
-    return storage && name ? makeShelf(storage, `portico.outbox.${this.#base.href}.${name}`) : noShelf;
+    const name = this.id ?? (create?.key && `new.${create.key}`);
+    return makeShelf(name && storage, `portico.outbox.${this.#to.base}.${name}`);
   }
 
   // ---- reading
 
   /** Posts what waits, and tries again as soon as the network is back. */
   #begin() {
-    this.#unwatch ??= this.#host.watch(() => {
+    this.#unwatch ??= this.#to.host.watch(() => {
       this.#reading?.wake();
       this.#outbox.wake();
     });
@@ -177,53 +191,20 @@ export class Session {
   }
 
   #read() {
-    if (!this.#wantsToRead || this.#reading || this.#id === undefined) return;
+    if (!this.#isOpen || this.#reading || !this.id) return;
     this.#reading = follow({
-      host: this.#host,
+      host: this.#to.host,
       connect: (signal) => this.#connect(signal),
       take: (event) => this.#take(event),
       tell: (connection) => this.#tell(connection),
     });
   }
 
-  #stopReading() {
-    this.#wantsToRead = false;
+  #stop(state) {
+    this.#isOpen = false;
     this.#reading?.stop();
     this.#reading = undefined;
-  }
-
-  async #connect(signal) {
-    if (this.#since === undefined) await this.#locate(signal);
-    const { last_id } = this.view;
-    return this.#call("GET", this.#path(`events${this.#query()}`), { headers: { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) }, signal });
-  }
-
-  #query(values = {}) {
-    const { view } = this.#options;
-    const query = new URLSearchParams({ ...values, ...(view && { view }) }).toString();
-    return query && `?${query}`;
-  }
-
-  /** Where the newest records begin. */
-  async #locate(signal) {
-    const { history = HISTORY } = this.#options;
-    const { head, title, channel } = await jsonOf(await this.#call("GET", this.#path(), { signal }));
-    this.#since = history ? Math.max(0, head - history) : 0;
-    if (!this.#since) return;
-    this.view = { ...emptyView, last_id: String(this.#since), channel, ...(title && { title }) };
-  }
-
-  #take(event) {
-    if (event.type === "hello") this.#replayTo = event.data.head;
-    if (event.type === "reset") [this.#since, this.#records] = [0, []];
-    if (this.#since && event.data?.seq) this.#records.push(event);
-    this.view = reduce(this.view, event);
-    if (event.type === "message_queued") this.#outbox.seen(event.data);
-    this.#outbox.settle();
-    this.#changed();
-    if (!event.type) return;
-    const how = { live: !(event.data.seq <= this.#replayTo) };
-    for (const listener of this.#eventListeners) safely(() => listener(event, how));
+    if (this.connection.state !== "closed") this.#tell({ state });
   }
 
   #tell(connection) {
@@ -233,26 +214,65 @@ export class Session {
     this.#changed();
   }
 
+  async #connect(signal) {
+    if (this.#since === undefined) await this.#locate(signal);
+    const { last_id } = this.view;
+    return this.#get("events", {}, { headers: { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) }, signal });
+  }
+
+  /** Where the newest records begin. */
+  async #locate(signal) {
+    const { history = HISTORY } = this.#options;
+    const { head, title, channel } = (await read(await this.#get("", {}, { signal }), "head")).json;
+    this.#since = Math.max(0, history && head - history);
+    if (this.#since) this.view = { ...emptyView, last_id: String(this.#since), channel, ...(title && { title }) };
+  }
+
+  #take(event) {
+    const { type, data } = event;
+    if (type === "hello") this.#replayTo = data.head;
+    if (type === "reset") {
+      this.#since = 0;
+      this.#records = [];
+    }
+    if (this.#since && data?.seq) this.#records.push(event);
+    this.view = reduce(this.view, event);
+    if (type === "message_queued") this.#outbox.seen(data);
+    this.#outbox.settle();
+    this.#changed();
+    const how = { live: !(data?.seq <= this.#replayTo) };
+    if (type) for (const listener of this.#eventListeners) safely(() => listener(event, how));
+  }
+
   async #page() {
     const since = this.#since;
     if (!since) return false;
     const from = Math.max(0, since - (this.#options.history || HISTORY));
-    const page = async (after, limit) => (await this.#call("GET", this.#path(`records${this.#query({ after, limit })}`))).text();
-    const older = await recordsBetween(page, from, since);
+    const older = await this.#recordsBetween(from, since);
     // unless the stream has begun anew meanwhile
-    if (this.#since === since) {
-      this.#since = from;
-      this.#records = [...older, ...this.#records];
-      this.view = refold(this.view, this.#records);
-      if (!from) this.#records = [];
-      this.#changed();
-    }
-    return this.hasEarlier;
+    if (this.#since !== since) return this.hasEarlier;
+    const records = [...older, ...this.#records];
+    this.#since = from;
+    this.#records = from ? records : [];
+    this.view = refold(this.view, records);
+    this.#changed();
+    return from > 0;
   }
 
-  /** Tells the listeners once all that this task brings is in. */
+  async #recordsBetween(from, to) {
+    const found = [];
+    for (let after = from; after < to;) {
+      const { text, json } = await read(await this.#get("records", { after, limit: to - after }), "data");
+      const texts = rawElements(rawMember(text, "data"));
+      json.data.forEach((data, i) => found.push({ type: data.type, id: String(data.seq), data, raw: texts[i] }));
+      after = Number(json.next_cursor ?? to);
+    }
+    return found;
+  }
+
+  /** Tells the listeners once what one task brings. */
   #changed() {
-    this.#notice ??= this.#host.setTimeout(() => {
+    this.#notice ??= this.#to.host.setTimeout(() => {
       this.#notice = undefined;
       for (const listener of this.#listeners) safely(() => listener(this));
     }, 0);

@@ -1,76 +1,135 @@
-// The reading loop: one connection at a time, opened again from where it was cut, until there is nothing to come or nobody to read.
+// Reading: the text/event-stream format, and the loop that reads one connection at a time and begins again where it was cut.
 
 import { isPassing } from "./api.js";
-import { frames } from "./frames.js";
-import { backoff, sleeper } from "./host.js";
 
-/** The server is heard every 15 s; after three silent times the connection is dead, whatever the browser thinks of it. */
-const SILENT_MS = 50_000;
-/** One heartbeat and some: longer than that is suspicious where the network has just changed. */
-const SUSPECT_MS = 20_000;
-/** A connection that lasted so long was a good one, in ms. */
+/** The server is heard every 15 s: after three silent times a connection is dead, after one it is in doubt where the network changed. */
+const DEAD_MS = 50_000;
+const DOUBT_MS = 20_000;
+/** A connection that brought nothing and yet lasted so long was a good one. */
 const GOOD_MS = 5_000;
+/** The most that the random part of a wait grows to. */
+const MOST_MS = 30_000;
+
+/** By the rules of the WHATWG HTML standard, 9.2.6. `heard` is called for whatever comes, comments too. */
+export async function* frames(body, heard = () => {}) {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  let frame = {};
+  let isAfterCR = false;
+  try {
+    for (let part; !(part = await reader.read()).done;) {
+      heard();
+      let text = decoder.decode(part.value, { stream: true });
+      if (!text) continue;
+      // the second half of a line end whose first half has ended the line
+      if (isAfterCR && text[0] === "\n") text = text.slice(1);
+      isAfterCR = /\r$/.test(text);
+      const lines = (rest + text).split(/\r\n|\r|\n/);
+      rest = lines.pop();
+      for (const line of lines) {
+        if (line) field(frame, line);
+        else if (Object.keys(frame).length) {
+          yield frame;
+          frame = {};
+        }
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function field(frame, line) {
+  const [, name, value] = line.match(/^(event|data|id|retry)(?:: ?|$)(.*)$/s) ?? [];
+  const isNone = (name === "id" && value.includes("\0")) || (name === "retry" && !/^\d+$/.test(value));
+  if (name && !isNone) frame[name] = name === "data" && "data" in frame ? `${frame.data}\n${value}` : value;
+}
+
+function eventOf({ event = "", data, id }) {
+  try {
+    if (data !== undefined) return { type: event, id, data: JSON.parse(data), raw: data };
+  } catch {
+    // nothing that this client knows: only its place counts
+  }
+  return { type: "", id };
+}
+
+/** Waits that can be cut short; what the server asks for comes before a random part of a time that doubles with each failure. */
+export function sleeper(host) {
+  let wake = () => {};
+  return {
+    wake: () => wake(),
+    sleep: (failures, { base = 1000, floor = 0 }) =>
+      new Promise((resolve) => {
+        const timer = host.setTimeout(resolve, floor + host.random() * Math.min(MOST_MS, base * 2 ** failures));
+        wake = () => resolve(host.clearTimeout(timer));
+      }),
+  };
+}
 
 /**
- * Reads until `stop()`. `connect(signal)` resolves to an answer whose body is a stream, or throws; `take(event)` has each event;
- * `tell(connection)` is told where it stands.
+ * Reads until `stop()`, or until no other try would be answered otherwise. `connect(signal)` resolves to an answer or throws `Problem`;
+ * `take(event)` has each event, also those that only move the place (`type` is empty); `tell(connection)` hears where it stands.
  */
 export function follow({ host, connect, take, tell }) {
   const { sleep, wake } = sleeper(host);
   let isStopped = false;
-  let cut = new AbortController();
-  let heardAt = 0;
-  let isOpen = false;
+  let isHasty;
+  let cut;
+  let heardAt;
   let failures = 0;
   let base;
 
   async function run() {
-    while (!isStopped) {
+    for (;;) {
+      isHasty = false;
       tell({ state: "connecting" });
-      const { final, floor } = await once();
-      isOpen = false;
-      cut.abort();
+      const { final, floor } = await read();
       if (isStopped) return;
       if (final) return tell({ state: "closed", ...final });
       tell({ state: "waiting" });
-      await sleep(backoff(host, failures, { base, floor }));
+      if (!isHasty) await sleep(failures, { base, floor });
+      if (isStopped) return;
     }
   }
 
-  /** One connection, from its beginning to its end. */
-  async function once() {
+  /** One connection; resolves to how it ended. */
+  async function read() {
+    const end = {};
+    const startedAt = host.now();
+    let isGood = false;
+    let silence;
     cut = new AbortController();
     const { signal } = cut;
-    const startedAt = host.now();
-    const end = { floor: 0 };
-    let silence;
-    let isGood = false;
     const heard = () => {
       heardAt = host.now();
       host.clearTimeout(silence);
-      silence = host.setTimeout(() => cut.abort(), SILENT_MS);
+      silence = host.setTimeout(() => cut.abort(), DEAD_MS);
     };
     heard();
     try {
       const answer = await connect(signal);
       if (answer.status === 204) return { final: { reason: "ended" } };
-      if (!/^text\/event-stream/.test(answer.headers.get("content-type"))) return end;
+      let isOpen = false;
       for await (const frame of frames(answer.body, heard)) {
-        if (isStopped) return end;
+        if (signal.aborted) break;
         if (!isOpen) tell({ state: "open" });
         isOpen = true;
         isGood ||= frame.id !== undefined;
-        if (frame.retry) end.floor = base = Number(frame.retry);
+        if (Number(frame.retry)) end.floor = base = Number(frame.retry);
         const event = eventOf(frame);
         take(event);
-        if (event.type === "closing") closing(event.data, end);
+        if (event.type === "closing") end.floor = event.data.retry_after_ms;
+        if (event.type === "closing" && event.data.reason === "deleted") end.final = { reason: "deleted" };
       }
     } catch (problem) {
-      if (problem.status && !isPassing(problem)) return { final: { reason: "refused", problem } };
-      end.floor = problem.retry_after_ms ?? 0;
+      if (problem.status && !isPassing(problem)) end.final = { reason: "refused", problem };
+      end.floor = problem.retry_after_ms;
     } finally {
       host.clearTimeout(silence);
-      failures = isGood || host.now() - startedAt >= GOOD_MS ? 0 : failures + 1;
+      cut.abort();
+      failures = isGood || host.now() - startedAt > GOOD_MS ? 0 : failures + 1;
     }
     return end;
   }
@@ -82,25 +141,14 @@ export function follow({ host, connect, take, tell }) {
       cut.abort();
       wake();
     },
-    /** The network may be back: try now, and doubt a connection that has been silent. */
+    /** Tries now. A connection that has been silent is not waited for. */
     wake() {
       failures = 0;
-      if (isOpen && host.now() - heardAt > SUSPECT_MS) cut.abort();
+      if (host.now() - heardAt > DOUBT_MS) {
+        isHasty = true;
+        cut.abort();
+      }
       wake();
     },
   };
-}
-
-function closing({ reason, retry_after_ms = 0 }, end) {
-  end.floor = retry_after_ms;
-  if (reason === "deleted") end.final = { reason };
-}
-
-function eventOf({ event = "", data, id }) {
-  try {
-    return { type: data === undefined ? "" : event, id, data: data && JSON.parse(data), raw: data };
-  } catch {
-    // nothing that this client knows: its place is kept all the same
-    return { type: "", id };
-  }
 }

@@ -46,4 +46,7 @@ export function announcer(t) {
 }
 
 /** Markdown as it sounds: without its marks, links by their words. */
-const plain = (text) => text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1").replace(/```\w*|[*_`#|>~]|^\s*[-:| ]+$/gm, "").replace(/\s+/g, " ").trim();
+function plain(text) {
+  const worded = text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
+  return worded.replace(/```\w*|[*_`#|>~]|^\s*[-:| ]+$/gm, "").replace(/\s+/g, " ").trim();
+}

@@ -8,21 +8,20 @@ import { remember } from "./memory.js";
 import { openPanel } from "./panel.js";
 import { words } from "./strings.js";
 
-const HOME = new URL("..", import.meta.url);
 /** A page that is hidden longer leaves its connection to others: a browser has six of them to an origin over HTTP/1. */
 const HIDDEN_MS = 20_000;
 
-/** `given` has what the page set as properties. */
-export function startChat(host, given) {
+/** `given` has what the page set as properties; `home` is the gateway where the page names none. */
+export function startChat(host, given, home) {
   const life = new AbortController();
   const { signal } = life;
   const t = words(languageOf(host), given.strings);
-  const base = new URL(host.base || HOME, document.baseURI);
+  const base = new URL(host.base || home, document.baseURI);
   const client = new Portico({ base, credential: (ask) => given.credential?.(ask) });
-  const whose = [base.href, host.storageKey || location.pathname, host.visitor, host.agent, host.session];
-  const memory = remember(JSON.stringify(whose), follow, signal);
+  const place = take([base.href, host.storageKey || location.pathname, host.visitor, host.agent]);
+  const memory = remember(place, host.session, { follow, saw: () => count() }, signal);
   const emit = (name, detail) => host.dispatchEvent(new CustomEvent(`portico-${name}`, { detail, bubbles: true, composed: true }));
-  const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, attempt, toggled });
+  const panel = openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt });
   let session;
   let told = {};
   let hiding;
@@ -30,14 +29,18 @@ export function startChat(host, given) {
   /** Shows the session that is remembered or named, or none yet; `unsent` was meant for one that is gone. */
   function begin(unsent = []) {
     session?.close();
+    // as soon as there is something to write in, so that tabs that begin at once begin the same
+    if (panel.isShown() && !host.session) memory.claim();
     const id = host.session || memory.id;
     const { key } = memory;
-    const options = { id, create: { channel: "web", ...(host.agent && { agent: host.agent }), key }, view: host.view, storage: memory.local };
-    const made = client.session(host.history ? { ...options, history: Number(host.history) } : options);
+    const create = { channel: "web", ...(host.agent && { agent: host.agent }), key };
+    const options = { id, create, view: host.view, storage: memory.local };
+    const history = Number.parseInt(host.history, 10);
+    const made = client.session(history >= 0 ? { ...options, history } : options);
     session = made;
-    told = { unread: -1, stops: new Map() };
+    told = { key, isOld: Boolean(id), unread: -1, stops: new Map() };
     made.subscribe(() => made === session && changed(key));
-    made.onEvent((event, how) => made === session && heard(event, how));
+    made.onEvent((event) => made === session && heard(event));
     panel.show(made);
     made.open();
     for (const { text, mode } of unsent) made.send(text, { mode });
@@ -47,7 +50,8 @@ export function startChat(host, given) {
 
   /** Another tab has begun a conversation. What is on its way here comes to the session of its key by itself. */
   function follow() {
-    if (!host.session && session.id !== memory.id && session.outbox.length === 0) begin();
+    const isOther = memory.key !== told.key || (memory.id && memory.id !== session.id);
+    if (!host.session && isOther && session.outbox.length === 0) begin();
   }
 
   function changed(key) {
@@ -59,8 +63,9 @@ export function startChat(host, given) {
     }
     if (connection.state === "closed" && connection !== told.closed) {
       told.closed = connection;
-      // what was remembered is gone, and nothing of it is on the screen: nobody needs to hear of it
-      if (isGone(connection) && !host.session && view.items.length === 0) {
+      // what was remembered is gone, and nothing of it is on the screen: nobody needs to hear of it. One that is gone as soon as it is
+      // made would be so again and again
+      if (told.isOld && isGone(connection) && !host.session && view.items.length === 0) {
         memory.renew(id);
         for (const { key: one } of outbox) session.discard(one);
         return begin(outbox);
@@ -71,8 +76,11 @@ export function startChat(host, given) {
     count();
   }
 
-  function heard({ type, data }, { live }) {
-    if (!live) return;
+  function heard({ type, data }) {
+    // what is older than this page's first sight of the session is no news, and nothing is news twice
+    if (type === "hello" && told.from === undefined) told.newest = told.from = told.isOld ? Number.parseInt(data.head, 10) : 0;
+    if (!(data.seq > told.newest)) return;
+    told.newest = data.seq;
     if (type === "message_queued") emit("message", { message_id: data.message_id, role: "user", text: data.text });
     if (type === "message") {
       const text = data.content.map((block) => (block.type === "text" ? block.text : "")).join("");
@@ -89,12 +97,11 @@ export function startChat(host, given) {
   function count() {
     const { id, view } = session;
     let unread = 0;
-    if (id && view.head) {
-      const looking = panel.isShown() && document.visibilityState === "visible";
-      told.seen ??= memory.seen(id);
-      if (looking || told.seen === undefined) {
-        if (told.seen !== view.head) memory.see(id, (told.seen = view.head));
-      }
+    if (told.from !== undefined) {
+      const isLooking = panel.isShown() && document.visibilityState === "visible";
+      // of a session that this browser never showed, what was there when it came counts as seen
+      const seen = Math.max(told.seen ?? 0, memory.seen(id) ?? told.from, isLooking ? view.head : 0);
+      if (seen !== told.seen) memory.see(id, (told.seen = seen));
       const isNew = (item) => item.kind === "message" && item.role !== "user" && item.seq > told.seen;
       unread = view.items.filter(isNew).length;
     }
@@ -109,10 +116,7 @@ export function startChat(host, given) {
 
   function send(text) {
     if (!text.trim()) return;
-    if (!host.session && !memory.key) {
-      memory.claim();
-      begin();
-    }
+    if (!host.session && !memory.key) memory.claim(), begin();
     session.send(text);
   }
 
@@ -129,6 +133,12 @@ export function startChat(host, given) {
     panel.focus();
   }
 
+  /** With another credential what was refused, or is being refused, may be allowed. */
+  function again() {
+    const { state, reason } = session.connection;
+    if (state === "connecting" || reason === "refused") begin();
+  }
+
   /** Runs what may be refused: the page hears of it, and so does who asked. */
   async function attempt(what) {
     try {
@@ -141,6 +151,7 @@ export function startChat(host, given) {
   const complain = (error) => emit("problem", { code: error.code ?? "internal", message: t.problem(error) });
 
   function toggled() {
+    if (host.open && !host.session && !memory.key) begin();
     panel.toggled();
     count();
     emit("toggle", { open: host.open });
@@ -168,8 +179,7 @@ export function startChat(host, given) {
     get unread() {
       return Math.max(0, told.unread);
     },
-    /** With another credential: what was refused may be allowed now. */
-    again: () => told.closed?.reason === "refused" && begin(),
+    again,
     look: () => panel.look(),
     focus: () => panel.focus(),
     send,
@@ -181,11 +191,23 @@ export function startChat(host, given) {
       clearTimeout(hiding);
       session.close();
       panel.end();
+      places.delete(place);
     },
   };
 }
 
 const isGone = ({ reason, problem }) => reason !== "refused" || problem?.status === 404;
+
+const places = new Set();
+
+/** Whose conversation, and where; two elements that say the same on one page have one each, in their order. */
+function take(whose) {
+  const named = (nth) => JSON.stringify(nth ? [...whose, nth] : whose);
+  let nth = 0;
+  while (places.has(named(nth))) nth += 1;
+  places.add(named(nth));
+  return named(nth);
+}
 
 /** The nearest `lang`, also of what is around a shadow tree. */
 function languageOf(host) {

@@ -13,7 +13,7 @@ export function composer(t, { draft, keep, send, stop, problem, placeholder }) {
   const field = element("textarea", "input");
   const sendButton = iconButton(t("send"), ICONS.send, "send");
   const stopButton = iconButton(t("stop"), ICONS.stop, "stop", stop);
-  Object.assign(field, { rows: 1, value: draft, ariaLabel: t("message"), enterKeyHint: "send", dir: "auto", part: "input" });
+  Object.assign(field, { rows: 1, value: draft, ariaLabel: t("message"), enterKeyHint: "send", part: "input" });
   sendButton.type = "submit";
   sendButton.part = "send";
   stopButton.part = "stop";
@@ -23,6 +23,8 @@ export function composer(t, { draft, keep, send, stop, problem, placeholder }) {
   form.noValidate = true;
 
   function grow() {
+    // without a text of its own it is the page's direction that counts
+    field.dir = field.value ? "auto" : "";
     field.style.blockSize = "auto";
     field.style.blockSize = `${field.scrollHeight}px`;
   }

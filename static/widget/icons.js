@@ -10,7 +10,8 @@ export const ICONS = {
   anew: "M12 5v14M5 12h14",
   close: "M6 6l12 12M18 6 6 18",
   down: "M12 5v14M6 13l6 6 6-6",
-  chat: "M4 5h16v11H11l-4 4v-4H4z",
+  chat: "M20 15a2 2 0 0 1-2 2H9l-5 3.5V6a2 2 0 0 1 2-2h12a2 2 0 0 1 2 2z",
+  fold: "M6 9l6 6 6-6",
 };
 
 export function icon(path) {

@@ -1,7 +1,8 @@
-// The round button at the corner of a page, and the panel that it opens: a dialog that leaves the page usable; on a phone, the whole screen.
+// The round button at the corner of a page, and the panel that it opens: a dialog that leaves the page usable; on a phone, the whole
+// screen.
 
 import { element } from "./dom.js";
-import { ICONS, iconButton } from "./icons.js";
+import { ICONS, icon, iconButton } from "./icons.js";
 
 /** `focus()` puts the focus into the panel. */
 export function launcher(t, { host, panel, head, signal, focus }) {
@@ -25,12 +26,14 @@ export function launcher(t, { host, panel, head, signal, focus }) {
   function toggled() {
     panel.hidden = !host.open;
     opener.ariaExpanded = String(host.open);
-    host.toggleAttribute("data-open", host.open);
+    opener.querySelector("svg").replaceWith(icon(host.open ? ICONS.fold : ICONS.chat));
     fit();
   }
   /** A phone's keyboard covers the page and does not shrink it: only the visual viewport tells what is left. */
   function fit() {
-    const { height, offsetTop } = visualViewport;
+    const { height, offsetTop, scale } = visualViewport;
+    // who zooms in wants it larger
+    if (scale > 1) return;
     panel.style.setProperty("--_seen", `${height}px`);
     panel.style.setProperty("--_above", `${offsetTop}px`);
   }

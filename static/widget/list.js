@@ -6,8 +6,8 @@ import { element } from "./dom.js";
 /** How long one slice of drawing may take, in ms: a fifth of what a person would notice. */
 const SLICE_MS = 20;
 
-/** `actions` are what rows can do; `inFront(change)` makes a change above what is seen. `drawn` hears after a slice of its own accord. */
-export function conversation(t, actions, { inFront, drawn }) {
+/** `actions` are what rows can do; `drawn` hears of a slice that it has drawn of its own accord. */
+export function conversation(t, actions, drawn) {
   const list = element("ol", "list");
   list.role = "list";
   const standing = new Map();
@@ -34,8 +34,7 @@ export function conversation(t, actions, { inFront, drawn }) {
       node.remove();
       standing.delete(key);
     }
-    if (list.firstChild && !standing.has(rows[0]?.key)) inFront(fill);
-    else fill();
+    fill();
     if (most < rows.length) next = setTimeout(() => (slice(), drawn()));
   }
 

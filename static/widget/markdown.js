@@ -1,6 +1,7 @@
 // Streaming Markdown: one answer as an element that grows with its text. Until the libraries are there, and where they cannot be, it is plain.
 
 import { element } from "./dom.js";
+import { pen as penOf } from "./drawing.js";
 import { pace } from "./pace.js";
 
 let pen = null;
@@ -12,9 +13,8 @@ export const libraries = () => (loading ??= load());
 
 async function load() {
   try {
-    const files = [import("./drawing.js"), import("../vendor/markdown-it.js"), import("../vendor/dompurify.js")];
-    const [drawing, markdown, purify] = await Promise.all(files);
-    pen = drawing.pen(markdown.default, purify.default);
+    const [markdown, purify] = await Promise.all([import("../vendor/markdown-it.js"), import("../vendor/dompurify.js")]);
+    pen = penOf(markdown.default, purify.default);
   } catch {
     return;
   }

@@ -1,6 +1,6 @@
 // What a browser keeps of a conversation: the key that makes its session and the session's id, for all tabs; the draft, for one.
 //
-// Nothing is written before the person does something.
+// Nothing is written before there is something to write in.
 
 /** A browser's storage; where there is none, or it is full, what is set lasts as long as the page. */
 function safely(name) {
@@ -25,11 +25,15 @@ function safely(name) {
   };
 }
 
-/** `place` says whose conversation it is and where; `change` hears of another that another tab has begun or found. */
-export function remember(place, change, signal) {
+/**
+ * `place` says whose conversation it is and where, `session` which one instead of theirs. Another tab has begun or found another one:
+ * `follow()`; it has seen more: `saw()`.
+ */
+export function remember(place, session, { follow, saw }, signal) {
   const local = safely("localStorage");
   const tab = safely("sessionStorage");
   const name = `portico.chat:${place}`;
+  const ofDraft = `${name}.draft ${session}`;
   let kept = read();
 
   function read() {
@@ -46,17 +50,18 @@ export function remember(place, change, signal) {
   addEventListener(
     "storage",
     (event) => {
+      if (event.key === `${name}.seen`) saw();
       if (event.key !== name && event.key !== null) return;
       const before = kept;
       kept = read();
-      if (before.key !== kept.key || before.id !== kept.id) change();
+      if (before.key !== kept.key || before.id !== kept.id) follow();
     },
     { signal },
   );
 
   return {
     local,
-    /** Undefined until something is sent. */
+    /** Undefined until `claim`. */
     get key() {
       return kept.key && `${kept.key}.${kept.nth}`;
     },
@@ -85,11 +90,11 @@ export function remember(place, change, signal) {
     },
     see: (id, seq) => local.setItem(`${name}.seen`, `${id} ${seq}`),
     get draft() {
-      return tab.getItem(`${name}.draft`) ?? "";
+      return tab.getItem(ofDraft) ?? "";
     },
     set draft(text) {
-      if (text) tab.setItem(`${name}.draft`, text);
-      else tab.removeItem(`${name}.draft`);
+      if (text) tab.setItem(ofDraft, text);
+      else tab.removeItem(ofDraft);
     },
   };
 }

@@ -11,8 +11,8 @@ import { keepEnd } from "./scroll.js";
 
 let panels = 0;
 
-/** `send`, `stop` and `renew` are what a person asks for; `attempt(what)` also tells the page what it failed at. */
-export function openPanel({ host, given, t, memory, signal, send, stop, renew, attempt }) {
+/** `send`, `stop`, `renew` and `again` are what a person asks for; `attempt(what)` also tells the page what it failed at. */
+export function openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt }) {
   const isLauncher = host.mode === "launcher";
   const root = host.shadowRoot;
   let session;
@@ -35,10 +35,12 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   const earlier = button(t("earlier"), "link earlier", () => loadEarlier());
   const greeting = element("p", "greeting");
   const chips = element("div", "chips");
+  Object.assign(chips, { role: "group", ariaLabel: t("suggestions") });
   const empty = element("div", "empty", greeting, chips);
-  const list = conversation(t, actions, { inFront: (change) => scroll.inFront(change), drawn: () => draw() });
+  const list = conversation(t, actions, () => draw());
   const typing = element("p", "typing");
-  const log = element("div", "log", earlier, empty, list.element, typing);
+  const content = element("div", "content", earlier, empty, list.element, typing);
+  const log = element("div", "log", content);
   Object.assign(log, { role: "log", ariaLive: "off", ariaLabel: t("conversation"), tabIndex: 0, part: "log" });
   const newest = iconButton(t("newest"), ICONS.down, "newest", () => (scroll.toEnd(), focus()));
   const newer = element("span", "count");
@@ -46,7 +48,8 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
 
   const alert = element("p", "alert");
   alert.role = "alert";
-  const anew = button(t("newConversation"), "over", renew);
+  /** In place of the composer where there is nothing to write to. */
+  const on = button("", "over", () => (mayPass(session.connection) ? again() : renew()));
   const write = composer(t, {
     draft: memory.draft,
     keep: (text) => (memory.draft = text),
@@ -55,18 +58,18 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     problem,
     placeholder: () => host.placeholder,
   });
-  const panel = element("section", "panel", head, element("div", "middle", log, newest), element("div", "foot", alert, anew, write.element));
+  const panel = element("section", "panel", head, element("div", "middle", log, newest), element("div", "foot", alert, on, write.element));
   panel.part = "panel";
   panel.setAttribute("aria-labelledby", heading.id);
   const status = announcer(t);
   const frame = isLauncher && launcher(t, { host, panel, head, signal, focus });
   root.replaceChildren(...(frame ? [frame.button] : []), panel, status.region);
-  const scroll = keepEnd(log, list.element, () => draw());
+  const scroll = keepEnd(log, content, list.element, () => (draw(), watch()));
 
   let mark = 0;
   let hasLibraries = false;
-  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && loadEarlier(), { root: log, rootMargin: "400px 0px 0px" });
-  sight.observe(earlier);
+  const near = { root: log, rootMargin: "400px 0px 0px" };
+  const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), near);
 
   const isShown = () => !isLauncher || host.open;
 
@@ -80,12 +83,17 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     earlier.hidden = !session.hasEarlier || !list.whole;
     doing();
     place();
+    // what was said of the cut is over with it
+    if (connection.state === "open" && state.dataset.state !== "open") problem("");
     state.textContent = stateOf(connection);
     state.dataset.state = connection.state;
     write.running(view.turn !== null);
     write.element.hidden = isOver();
-    anew.hidden = !isOver();
-    if (isOver()) problem(over(connection));
+    on.hidden = !isOver();
+    if (isOver()) {
+      problem(over(connection));
+      on.textContent = t(mayPass(connection) ? "tryAgain" : "newConversation");
+    }
     status.connection(connection.state);
     // what had the focus went away or folded
     if (focused && !root.activeElement) focus();
@@ -94,8 +102,8 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   /** What the agent does while no text of it can be seen. */
   function doing() {
     const { view } = session;
-    const isWaiting = view.items.some(({ kind, state: is }) => (kind === "approval" || kind === "question") && is === "pending");
-    typing.hidden = view.turn === null || Boolean(view.live?.text) || isWaiting;
+    const isTold = view.items.some(({ state: is }) => is === "pending" || is === "running");
+    typing.hidden = view.turn === null || Boolean(view.live?.text) || isTold;
     typing.textContent = t.of("mode", view.mode ?? "requesting");
   }
 
@@ -110,12 +118,14 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   }
 
   const isOver = () => session.connection.state === "closed";
+  /** With another credential it may be answered otherwise. */
+  const mayPass = ({ reason, problem: why }) => reason === "refused" && why?.status !== 404;
 
   /** Only what is not fine is worth words. */
   function stateOf({ state: is }) {
-    if (is === "waiting") return navigator.onLine ? t("reconnecting") : t("offline");
-    if (is === "connecting") return t("connecting");
-    return is === "closed" ? t("closed") : "";
+    if (is === "closed") return t("closed");
+    if (!navigator.onLine) return t("offline");
+    return is === "waiting" ? t("reconnecting") : is === "connecting" ? t("connecting") : "";
   }
 
   function over({ reason, problem: why }) {
@@ -131,12 +141,17 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   async function loadEarlier() {
     try {
       await attempt(() => session.earlier());
-      // what came may be short: look again
-      sight.unobserve(earlier);
-      sight.observe(earlier);
+      // what came may be short
+      watch();
     } catch (error) {
       problem(t.problem(error));
     }
+  }
+
+  /** Looks, once and then at each change, whether the person is near the top: they went there, for a short list is there by itself. */
+  function watch() {
+    sight.unobserve(earlier);
+    sight.observe(earlier);
   }
 
   /** Opens a kept result as text in a tab of its own: a plain link could not show the credential. */
@@ -149,13 +164,14 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   function look() {
     heading.textContent = host.heading || t("heading");
     greeting.textContent = host.greeting || t("greeting");
+    chips.hidden = given.suggestions.length === 0;
     chips.replaceChildren(...given.suggestions.map((text) => button(text, "chip", () => (send(text), focus()))));
     write.look();
   }
 
   /** Where one writes; on a touch screen, where that raises a keyboard, only where it is asked for. */
   function focus() {
-    if (isOver()) anew.focus();
+    if (isOver()) on.focus();
     else if (matchMedia("(pointer: coarse)").matches && root.activeElement !== write.field) log.focus({ preventScroll: true });
     else write.focus();
   }
@@ -167,6 +183,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     requestAnimationFrame(() => setTimeout(libraries));
   }
 
+  for (const name of ["online", "offline"]) addEventListener(name, draw, { signal });
   look();
   seen();
   return {

@@ -32,7 +32,10 @@ function message(t, { value: { role = "assistant" } }) {
       if (drawn) drawn.show(value.text, { live: isLive });
       else body.textContent = value.text;
       if (value.at) made.title = t.moment(new Date(value.at));
-      if (value.reasoning && !thought) body.before((thought = element("details", "thought", element("summary", "", t("reasoning")), element("p", "plain", value.reasoning))));
+      if (value.reasoning && !thought) {
+        thought = element("details", "thought", element("summary", "", t("reasoning")), element("p", "plain", value.reasoning));
+        body.before(thought);
+      }
       under.textContent = value.queued ? t("queued") : value.interrupted ? t("interrupted") : "";
     },
   };
@@ -56,13 +59,17 @@ function outgoing(t, { value: { key, text } }, { retry, discard }) {
   };
 }
 
-const inRow = ({ element: made, update }) => ({ element: element("li", "", made), update });
+function inRow(part, { element: made, update }) {
+  made.part = part;
+  return { element: element("li", "", made), update };
+}
 
-const tools = (t, _, { artifact }) => inRow(toolGroup(t, { artifact }));
+
+const tools = (t, _, { artifact }) => inRow("tools", toolGroup(t, { artifact }));
 const approval = (t, { value }, { decide, leave }) =>
-  inRow(approvalCard(value, { t, leave, decide: (decision) => decide(value.approval_id, decision) }));
+  inRow("card", approvalCard(value, { t, leave, decide: (decision) => decide(value.approval_id, decision) }));
 const question = (t, { value }, { answer: give, leave }) =>
-  inRow(questionCard(value, { t, leave, answer: (answers) => give(value.question_id, answers) }));
+  inRow("card", questionCard(value, { t, leave, answer: (answers) => give(value.question_id, answers) }));
 
 function notice(t) {
   const made = element("li", "notice");
@@ -77,8 +84,10 @@ function notice(t) {
 
 /** What a notice says. */
 function sentence(t, { notice: kind, reason, cause, code, detail, text }) {
-  if (kind !== "end") return t(kind === "retry" && code === "restart" ? "restart" : kind === "handoff" && reason === "end" ? "handoffEnd" : kind, { code });
-  const key = reason === "aborted" && cause === "user" ? "endAbortedUser" : reason === "error" && detail ? "endErrorDetail" : t.keyOf("end", reason);
+  if (kind === "handoff" && reason === "end") return t("handoffEnd");
+  if (kind !== "end") return t(kind, { code });
+  const known = { "aborted user": "endAbortedUser", "error detail": "endErrorDetail" };
+  const key = known[`${reason} ${cause ?? (detail ? "detail" : "")}`] ?? t.keyOf("end", reason);
   return [text, t(key, { reason, detail })].filter(Boolean).join("\n");
 }
 

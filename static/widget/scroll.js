@@ -1,31 +1,56 @@
-// The end of the conversation stays in view while it grows, unless the person went up; older messages come in front without a jump.
+// The end of the conversation stays in view while it grows, unless the person went up. Then what is seen stays where it is, whatever comes
+// in front of it, below it, or takes its real height only now: by hand, since not every browser does it, and none at the very top.
 
 /** So near to the end, in px, is at the end: browsers round. */
 const NEAR = 8;
 
-/** `content` grows in `box`; `changed` hears when the person leaves the end or comes back. */
-export function keepEnd(box, content, changed) {
+/** `content` grows in `box`, and the rows of `list` in it; `changed` hears when the person leaves the end or comes back. */
+export function keepEnd(box, content, list, changed) {
   let following = true;
   let lastTop = 0;
+  /** The rows that are seen, and how far each is from the top of the box. */
+  let places = [];
 
-  function set(now) {
+  function follow(now) {
     if (following === now) return;
     following = now;
     changed();
   }
   function toEnd() {
-    box.scrollTop = lastTop = box.scrollHeight;
-    set(true);
+    box.scrollTop = box.scrollHeight;
+    lastTop = box.scrollTop;
+    places = [];
+    follow(true);
+  }
+  function hold() {
+    if (following) return toEnd();
+    const [row, place] = places.find(([one]) => one.isConnected) ?? [];
+    const { top } = box.getBoundingClientRect();
+    if (row) box.scrollTop += row.getBoundingClientRect().top - top - place;
+    lastTop = box.scrollTop;
+  }
+  function remember() {
+    const { top, bottom } = box.getBoundingClientRect();
+    const rects = [...list.children].map((one) => [one, one.getBoundingClientRect()]);
+    places = rects.filter(([, rect]) => rect.bottom > top && rect.top < bottom).map(([one, rect]) => [one, rect.top - top]);
+    // a row that is cut at the top may still grow downwards
+    if (places[0]?.[1] < 0) places.push(places.shift());
   }
   box.onscroll = () => {
-    const isUp = box.scrollTop < lastTop;
+    const by = box.scrollTop - lastTop;
     lastTop = box.scrollTop;
-    if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR) set(true);
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < NEAR) follow(true);
     // a distance alone is no sign that the person went up: text may have come since the last scrolling
-    else if (isUp) set(false);
+    else if (by < 0) follow(false);
+    // a row that came in front may still grow: only where the person moves are others looked for
+    if (following || by === 0) return;
+    // rows may have come since they were looked at
+    places = places.map(([one, place]) => [one, place - by]);
+    hold();
+    remember();
   };
   // `box` shrinks where an alert appears, the draft grows over several lines, or a phone's keyboard comes up
-  const sizes = new ResizeObserver(() => following && toEnd());
+  const sizes = new ResizeObserver(hold);
   sizes.observe(box);
   sizes.observe(content);
 
@@ -34,15 +59,6 @@ export function keepEnd(box, content, changed) {
       return following;
     },
     toEnd,
-    /** What `change` puts in front leaves what is seen where it is. */
-    inFront(change) {
-      if (following) return change();
-      const { top } = box.getBoundingClientRect();
-      const seen = [...content.children].find((one) => one.getBoundingClientRect().bottom > top);
-      const before = seen?.getBoundingClientRect().top;
-      change();
-      if (seen?.isConnected) box.scrollTop = lastTop = box.scrollTop + seen.getBoundingClientRect().top - before;
-    },
     end: () => sizes.disconnect(),
   };
 }

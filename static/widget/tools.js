@@ -23,6 +23,7 @@ export function toolGroup(t, { artifact }) {
   let clock;
 
   function update(items) {
+    const hadFocus = group.contains(group.getRootNode().activeElement);
     shown = items;
     for (const item of items) {
       const known = steps.get(item.key);
@@ -36,6 +37,7 @@ export function toolGroup(t, { artifact }) {
     // a single call's details are what one opens the line for
     if (!group.open) for (const { unfold } of steps.values()) unfold(items.length === 1);
     tell();
+    if (hadFocus && !group.contains(group.getRootNode().activeElement)) summary.focus();
   }
 
   function tell() {

@@ -161,7 +161,7 @@ describe("as a container", () => {
     await page.goto(`${url}/#key=${await key()}`);
     await alert.waitFor({ state: "hidden" });
     assert.ok(!page.url().includes("pk_"), "the key does not stay in the address");
-    await page.getByLabel("Message").fill("What is the capital of France?");
+    await page.getByLabel("Message", { exact: true }).fill("What is the capital of France?");
     await page.getByRole("button", { name: "Send" }).click();
     const answer = page.locator('.message[data-role="assistant"]:not(.live)');
     await answer.waitFor();

@@ -122,8 +122,8 @@ export async function startPortico(config = "") {
   const store = path.join(folder, "store");
   // keys and settings that happen to be in the tester's environment must not reach it
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^PORTICO_|^RUST_LOG$/.test(name)));
-  // the start line: a link to the page, with the local key in its fragment
-  const link = /(http:\/\/127\.0\.0\.1:([1-9]\d*))\/\S*#key=(pl_\w+)/;
+  // the start line: a link to the page, with the local key in its fragment where that is the only one
+  const link = /(http:\/\/127\.0\.0\.1:([1-9]\d*))\/#key=(?:pl_\w+|KEY)/;
 
   const launch = async (port) => {
     const file = path.join(folder, "config.toml");
@@ -132,10 +132,11 @@ export async function startPortico(config = "") {
   };
   let running = await launch(0);
   const [page, url, port] = running.match;
+  const key = (await fs.readFile(path.join(store, "local.key"), "utf8")).trim();
   return {
     url,
-    link: page,
-    key: (await fs.readFile(path.join(store, "local.key"), "utf8")).trim(),
+    link: page.replace(/KEY$/, key),
+    key,
     output: () => running.lines.join("\n"),
     async crash() {
       const ended = once(running.child, "exit");

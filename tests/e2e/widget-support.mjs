@@ -14,8 +14,8 @@ const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 /** A gateway whose model is `reply` (of `startScript`; none is the demo's), and a shop in front of it. */
 export async function startShop({ reply, config = "", pages }) {
   const model = reply && (await startScript(reply));
-  const provider = model ? `[agents.default]\nmodel = "script"\n\n[providers.openai]\nbase_url = "${model.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n` : "";
-  const server = await startPortico(`${config}\n${provider}`);
+  const agent = `[agents.default]\nmodel = "script"\n\n[providers.openai]\nbase_url = "${model?.url}/v1"\napi_key = "none"\nwire = "openai_chat"\n`;
+  const server = await startPortico(`${config}\n${model ? agent : ""}`);
   const host = await startHost({ pages: { "/shop": `<h1>A shop</h1>${WIDGET}<portico-chat></portico-chat>`, ...pages }, upstream: () => server.url });
   return {
     server,
@@ -70,7 +70,8 @@ export async function openPage(url, { context, ...options } = {}) {
   await page.addInitScript(() => {
     globalThis.seen = { violations: [], longest: 0, events: [] };
     document.addEventListener("securitypolicyviolation", (event) => seen.violations.push(`${event.violatedDirective} ${event.blockedURI}`));
-    new PerformanceObserver((list) => (seen.longest = Math.max(seen.longest, ...list.getEntries().map((one) => one.duration)))).observe({ type: "longtask", buffered: true });
+    const tasks = new PerformanceObserver((list) => (seen.longest = Math.max(seen.longest, ...list.getEntries().map((one) => one.duration))));
+    tasks.observe({ type: "longtask", buffered: true });
     for (const name of ["session", "message", "done", "approval", "unread", "toggle", "problem"]) {
       document.addEventListener(`portico-${name}`, (event) => seen.events.push([name, event.detail]));
     }

@@ -38,6 +38,7 @@ export const cards = `
   text-align: start;
   unicode-bidi: plaintext;
 }
+.settled .box, .tools .box { font-size: 0.93em; }
 .box.args { unicode-bidi: normal; }
 .box.bad { color: var(--_bad); }
 
@@ -128,6 +129,9 @@ p.settled { margin: 0; }
 .steps { display: grid; gap: 0.35em; margin: 0.4em 0 0; padding: 0; padding-inline-start: 0.2em; list-style: none; }
 .step { display: grid; grid-template-columns: auto minmax(0, 1fr); align-items: baseline; min-block-size: 24px; }
 .step:not(:has(details)) { display: block; }
+/* the group's line has said it already */
+.step[data-state="ok"]:only-child:has(details)::before, .step[data-state="ok"]:only-child > details > summary { display: none; }
+.step:only-child .label:first-of-type { padding-block-start: 0; }
 .tools .label { padding-block-start: 0.6em; font-size: 0.9375em; }
 .tools .label + .box { margin-block-start: 0.2em; }
 

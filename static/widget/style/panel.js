@@ -1,7 +1,14 @@
 // The frame: launcher, header, conversation, composer. What stands in a row has sheets of its own.
 
 export const panel = `
-:host { display: block; block-size: 36rem; min-block-size: 18rem; color: var(--_ink); font: var(--_size)/1.5 var(--_font); text-align: start; }
+:host {
+  display: block;
+  block-size: 36rem;
+  min-block-size: 18rem;
+  color: var(--_ink);
+  font: var(--_size)/1.5 var(--_font);
+  text-align: start;
+}
 :host([hidden]) { display: none; }
 :host([theme="light"]) { color-scheme: light; }
 :host([theme="dark"]) { color-scheme: dark; }
@@ -17,7 +24,15 @@ export const panel = `
 [hidden] { display: none !important; }
 button { font: inherit; color: inherit; cursor: pointer; }
 :focus-visible { outline: 2px solid var(--_accent); outline-offset: 2px; }
-svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColor; stroke-width: 1.9; stroke-linecap: round; stroke-linejoin: round; }
+svg {
+  inline-size: 1.35rem;
+  block-size: 1.35rem;
+  fill: none;
+  stroke: currentColor;
+  stroke-width: 1.9;
+  stroke-linecap: round;
+  stroke-linejoin: round;
+}
 .unseen { position: absolute; inline-size: 1px; block-size: 1px; margin: 0; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 .panel {
@@ -70,50 +85,118 @@ svg { inline-size: 1.35rem; block-size: 1.35rem; fill: none; stroke: currentColo
 }
 .badge:empty { display: none; }
 
-.head { display: flex; align-items: center; gap: 0.25rem; padding: 0.5rem 0.5rem 0.5rem 1rem; padding-inline: 1rem 0.5rem; border-block-end: 1px solid var(--_line); }
+.head {
+  display: flex;
+  align-items: center;
+  gap: 0.25rem;
+  padding: 0.5rem 0.5rem 0.5rem 1rem;
+  padding-inline: 1rem 0.5rem;
+  border-block-end: 1px solid var(--_line);
+}
 .heading { margin: 0; overflow: hidden; font-size: 1em; font-weight: 650; text-overflow: ellipsis; white-space: nowrap; }
 .head .state { flex: 1; margin: 0; padding-inline: 0.5rem; color: var(--_soft); font-size: 0.8125rem; text-align: end; }
 /* a connection that is there at once needs no word */
 .state[data-state="connecting"] { animation: late 1.2s; }
 @keyframes late { 0%, 80% { opacity: 0; } }
-.icon { display: grid; flex: none; place-items: center; inline-size: 2.25rem; block-size: 2.25rem; padding: 0; border: 0; border-radius: 50%; background: none; color: var(--_soft); }
+.icon {
+  display: grid;
+  flex: none;
+  place-items: center;
+  inline-size: 2.25rem;
+  block-size: 2.25rem;
+  padding: 0;
+  border: 0;
+  border-radius: 50%;
+  background: none;
+  color: var(--_soft);
+}
 .icon:hover { background: var(--_sheet); color: var(--_ink); }
 
 .middle { position: relative; display: flex; flex: 1; min-block-size: 0; }
-.log { flex: 1; min-inline-size: 0; padding: 0.75rem 0.75rem 1rem; overflow-y: auto; overscroll-behavior: contain; scrollbar-width: thin; }
+.log {
+  flex: 1;
+  min-inline-size: 0;
+  padding: 0.75rem 0.75rem 1rem;
+  overflow-y: auto;
+  overflow-anchor: none;
+  overscroll-behavior: contain;
+  scrollbar-width: thin;
+}
+.content { display: flex; flex-direction: column; min-block-size: 100%; }
 .log:focus-visible { outline-offset: -3px; }
 .list, .empty, .typing, .foot > * { inline-size: 100%; max-inline-size: 46rem; margin-inline: auto; }
 .list { display: flex; flex-direction: column; gap: 0.35rem; margin-block: 0; padding: 0; list-style: none; }
 /* the padding keeps outlines, which this containment would cut */
 .list > li { padding: 0.25rem; overflow-wrap: anywhere; content-visibility: auto; contain-intrinsic-size: auto 5rem; }
 .list > li:nth-last-child(-n + 3) { content-visibility: visible; }
+/* it stands in a list, and is none of that list's */
+.list ul { list-style-type: disc; }
 .earlier { display: block; margin: 0 auto 0.5rem; }
-.empty { display: grid; align-content: end; gap: 1rem; min-block-size: 100%; padding: 1rem 0.25rem 0.25rem; }
+.empty { display: grid; gap: 1rem; margin-block-start: auto; padding: 1rem 0.25rem 0.25rem; }
 .greeting { margin: 0; font-size: 1.25em; font-weight: 600; line-height: 1.35; text-wrap: balance; }
 .chips { display: flex; flex-wrap: wrap; gap: 0.5rem; }
-.chip { min-block-size: 2.25rem; padding: 0.3rem 0.9rem; border: 1px solid var(--_edge); border-radius: 1.25rem; background: none; text-align: start; }
+.chip {
+  min-block-size: 2.25rem;
+  padding: 0.3rem 0.9rem;
+  border: 1px solid var(--_edge);
+  border-radius: 1.25rem;
+  background: none;
+  text-align: start;
+}
 .chip:hover { border-color: var(--_accent); color: var(--_accent); }
 
 .plain { white-space: pre-wrap; }
 .message[data-role="user"] { display: flex; flex-direction: column; align-items: end; padding-inline-start: 14%; }
-.message[data-role="user"] .plain { max-inline-size: 100%; padding: 0.5rem 0.85rem; border-radius: 1.1rem; border-end-end-radius: 0.3rem; background: var(--_mine); }
+.message[data-role="user"] .plain {
+  max-inline-size: 100%;
+  padding: 0.5rem 0.85rem;
+  border-radius: 1.1rem;
+  border-end-end-radius: 0.3rem;
+  background: var(--_mine);
+}
 .message[data-role="human"] { margin-inline-start: 0.25rem; padding-inline-start: 0.75rem; border-inline-start: 3px solid var(--_accent); }
 .who { color: var(--_accent); font-size: 0.8125rem; font-weight: 650; }
 .queued .plain, [data-kind="outgoing"] .plain { opacity: 0.75; }
 [data-state="refused"] .plain { outline: 1px solid var(--_bad); opacity: 1; }
-.under { display: flex; flex-wrap: wrap; gap: 0 0.75rem; margin: 0.15rem 0 0; color: var(--_soft); font-size: 0.8125rem; }
+.under {
+  display: flex;
+  flex-wrap: wrap;
+  align-items: baseline;
+  justify-content: end;
+  gap: 0 0.75rem;
+  margin: 0.15rem 0 0;
+  color: var(--_soft);
+  font-size: 0.8125rem;
+}
 .under:empty { display: none; }
+[data-role="assistant"] .under { justify-content: start; }
 [data-state="refused"] .under { color: var(--_bad); }
 /* what is sent at once needs no word */
 [data-state="sending"] .under, [data-state="sent"] .under { animation: late 1.2s; }
 .thought { color: var(--_soft); font-size: 0.875em; }
 .thought p { margin: 0.25rem 0 0.5rem; }
 summary { cursor: pointer; }
-.link { min-block-size: 1.5rem; padding: 0 0.15rem; border: 0; background: none; color: var(--_accent); font-size: 0.8125rem; font-weight: 600; text-decoration: underline; text-underline-offset: 0.2em; }
+.link {
+  min-block-size: 1.5rem;
+  padding: 0 0.15rem;
+  border: 0;
+  background: none;
+  color: var(--_accent);
+  font-size: 0.8125rem;
+  font-weight: 600;
+  text-decoration: underline;
+  text-underline-offset: 0.2em;
+}
 .notice { color: var(--_soft); font-size: 0.875em; white-space: pre-line; }
 .notice.bad { color: var(--_bad); }
 .day { color: var(--_soft); font-size: 0.8125rem; text-align: center; }
-.typing { margin-block: 0.25rem 0; padding-inline: 0.25rem; color: var(--_soft); font-size: 0.875em; animation: breathe 1.8s ease-in-out infinite; }
+.typing {
+  margin-block: 0.25rem 0;
+  padding-inline: 0.25rem;
+  color: var(--_soft);
+  font-size: 0.875em;
+  animation: breathe 1.8s ease-in-out infinite;
+}
 @keyframes breathe { 50% { opacity: 0.55; } }
 
 .newest {
@@ -141,8 +224,24 @@ summary { cursor: pointer; }
 .alert { margin-block: 0 0.5rem; padding-inline: 0.25rem; color: var(--_bad); font-size: 0.875em; }
 .alert:empty { display: none; }
 .anew { flex: none; }
-.over { display: block; min-block-size: 2.75rem; border: 0; border-radius: var(--_radius); background: var(--_accent); color: var(--_on-accent); font-weight: 600; }
-.composer { display: flex; align-items: end; gap: 0.35rem; padding: 0.3rem; border: 1px solid var(--_edge); border-radius: 1.5rem; background: var(--_page); }
+.over {
+  display: block;
+  min-block-size: 2.75rem;
+  border: 0;
+  border-radius: var(--_radius);
+  background: var(--_accent);
+  color: var(--_on-accent);
+  font-weight: 600;
+}
+.composer {
+  display: flex;
+  align-items: end;
+  gap: 0.35rem;
+  padding: 0.3rem;
+  border: 1px solid var(--_edge);
+  border-radius: 1.5rem;
+  background: var(--_page);
+}
 .composer:has(.input:focus-visible) { border-color: var(--_accent); outline: 1px solid var(--_accent); }
 .input {
   flex: 1;
@@ -160,7 +259,18 @@ summary { cursor: pointer; }
   resize: none;
 }
 .input::placeholder { color: var(--_soft); opacity: 1; }
-.send, .stop { display: grid; flex: none; place-items: center; inline-size: 2.25rem; block-size: 2.25rem; padding: 0; border: 0; border-radius: 50%; background: var(--_accent); color: var(--_on-accent); }
+.send, .stop {
+  display: grid;
+  flex: none;
+  place-items: center;
+  inline-size: 2.25rem;
+  block-size: 2.25rem;
+  padding: 0;
+  border: 0;
+  border-radius: 50%;
+  background: var(--_accent);
+  color: var(--_on-accent);
+}
 .stop { border: 1px solid var(--_edge); background: none; color: var(--_ink); }
 .stop path { fill: currentColor; }
 

@@ -1,0 +1,105 @@
+// What the client keeps of unsent messages over a reload, and between tabs.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { accepted, conversing, json, makeClient, makeStorage, outbox, posting, posts, problem, settled } from "./fakes.mjs";
+
+test("what was not accepted is posted by the same key, and what was accepted is not kept", async () => {
+  const storage = makeStorage();
+  const before = posting({ storage });
+  const keys = ["one", "two", "three"].map((text) => before.session.send(text).key);
+  await settled();
+  await before.asked[0].give(accepted("m1", 2));
+  assert.equal(before.asked[0].body.text, "two", "in mid-post");
+  const { session, asked, clock } = posting({ storage });
+  assert.deepEqual(outbox(session), [
+    ["two", "waiting"],
+    ["three", "waiting"],
+  ]);
+  assert.equal(asked.length, 0);
+  session.open();
+  await settled();
+  assert.equal(posts(asked)[0].headers["idempotency-key"], keys[1]);
+  await posts(asked)[0].give(accepted("m2", 3));
+  await posts(asked)[0].give(accepted("m3", 4));
+  await clock.pass(0);
+  assert.equal(storage.map.size, 0);
+});
+
+test("a refused one stays refused, with its reason", async () => {
+  const storage = makeStorage();
+  const before = posting({ storage });
+  before.session.send("no");
+  await settled();
+  await before.asked[0].give(problem(403, "forbidden"));
+  const { session, asked } = posting({ storage });
+  session.open();
+  await settled();
+  assert.deepEqual([posts(asked).length, outbox(session)], [0, [["no", "refused"]]]);
+  const { problem: why } = session.outbox[0];
+  assert.deepEqual([why.name, why.status, why.code, why.message], ["Problem", 403, "forbidden", "no: forbidden"]);
+});
+
+test("before there is a session too, and then under its name", async () => {
+  const storage = makeStorage();
+  const create = { channel: "web", key: "visitor" };
+  const before = makeClient();
+  before.client.session({ storage, create }).send("hello");
+  await settled();
+  const after = makeClient();
+  const session = after.client.session({ storage, create });
+  assert.deepEqual(outbox(session), [["hello", "waiting"]]);
+  session.open();
+  await settled();
+  await after.asked[0].give(json(201, { id: "s" }));
+  assert.deepEqual([...storage.map.keys()], ["portico.outbox.http://gateway/.s"]);
+  assert.deepEqual(outbox(after.client.session({ id: "s", storage })), [["hello", "waiting"]]);
+});
+
+test("two tabs keep each other's messages", async () => {
+  const storage = makeStorage();
+  const [a, b] = [posting({ storage }), posting({ storage })];
+  a.session.send("from a");
+  b.session.send("from b");
+  await settled();
+  const c = posting({ storage });
+  assert.deepEqual(
+    outbox(c.session).map(([text]) => text),
+    ["from a", "from b"],
+  );
+  await a.asked[0].give(accepted("m1", 2));
+  assert.deepEqual(outbox(posting({ storage }).session), [["from b", "waiting"]]);
+  c.session.open();
+  await settled();
+  assert.equal(posts(c.asked)[0].headers["idempotency-key"], a.session.outbox[0].key, "and where both post one, it is by one key");
+});
+
+test("two tabs that said the same, and were closed, said it twice", async () => {
+  const storage = makeStorage();
+  for (const { session } of [posting({ storage }), posting({ storage })]) session.send("yes");
+  await settled();
+  const { session, stream } = await conversing({ storage });
+  stream.record(2, "message_queued", { message_id: "m2", text: "yes" });
+  await settled();
+  assert.equal(session.outbox.length, 1);
+  stream.record(3, "message_queued", { message_id: "m3", text: "yes" });
+  await settled();
+  assert.equal(session.outbox.length, 0);
+});
+
+test("a storage that fails is none", async () => {
+  const fails = () => {
+    throw new Error("quota");
+  };
+  for (const storage of [
+    { getItem: fails, setItem: fails, removeItem: fails },
+    { ...makeStorage(), getItem: () => "no JSON" },
+    { ...makeStorage(), getItem: () => "{}" },
+  ]) {
+    const { session, asked } = posting({ storage });
+    session.send("hello");
+    await settled();
+    await asked[0].give(accepted("m", 2));
+    assert.deepEqual(outbox(session), [["hello", "sent"]]);
+  }
+});

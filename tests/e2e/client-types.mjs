@@ -1,0 +1,83 @@
+// The client as a package: what is published installs, a consumer in strict TypeScript compiles against it and runs, and the modules are
+// what their types say.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { before, test } from "node:test";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { DEADLINE_MS, cache, root } from "./support.mjs";
+
+const here = path.join(root, "tests/e2e");
+const source = path.join(root, "static");
+const work = path.join(cache, "client-types");
+const tsc = path.join(here, "node_modules/typescript/bin/tsc");
+
+async function run(command, args) {
+  const { stdout } = await promisify(execFile)(command, args, { cwd: work, timeout: DEADLINE_MS }).catch((error) => {
+    throw new Error(`${command} ${args.join(" ")}:\n${error.stdout}${error.stderr}`, { cause: error });
+  });
+  return stdout;
+}
+
+before(async () => {
+  await fs.rm(work, { recursive: true, force: true });
+  await fs.mkdir(work, { recursive: true });
+});
+
+test("the package installs, and a strict consumer compiles against it and runs", async () => {
+  const [{ filename, files }] = JSON.parse(await run("npm", ["pack", source, "--json"]));
+  const names = files.map(({ path: name }) => name);
+  for (const name of ["client.js", "client.d.ts", "client/reduce.js", "README.md", "package.json"])
+    assert.ok(names.includes(name), `${name} in ${names}`);
+  assert.deepEqual(
+    names.filter((name) => /index\.html|page\./.test(name)),
+    [],
+  );
+  await fs.writeFile(path.join(work, "package.json"), '{"type": "module", "private": true}');
+  await run("npm", ["install", "--offline", "--no-audit", "--no-fund", `./${filename}`]);
+  await fs.copyFile(path.join(here, "clients/portico-client.ts"), path.join(work, "consumer.ts"));
+  await run(process.execPath, [tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "consumer.ts"]);
+  assert.equal(await run(process.execPath, ["consumer.js"]), "user: hello\n");
+});
+
+test("the modules are what their types say", async () => {
+  const names = ["Portico", "Session", "Problem", "emptyView", "reduce", "rawMember", "spell", "frames"];
+  await fs.writeFile(
+    path.join(work, "held.ts"),
+    `import type * as Said from "${source}/client.js";\n` +
+      `import { Portico, Session } from "${source}/client/session.js";\nimport { Problem } from "${source}/client/api.js";\n` +
+      `import { emptyView, reduce } from "${source}/client/reduce.js";\nimport { rawMember, spell } from "${source}/client/json.js";\n` +
+      `import { frames } from "${source}/client/stream.js";\n` +
+      `const real = { ${names.join(", ")} };\nconst said: Pick<typeof Said, keyof typeof real> = real;\nexport default said;\n`,
+  );
+  const options = [
+    "--strict",
+    "--noEmit",
+    "--allowJs",
+    "--target",
+    "es2022",
+    "--module",
+    "nodenext",
+    "--lib",
+    "es2022,dom,dom.iterable,dom.asynciterable",
+  ];
+  await run(process.execPath, [tsc, ...options, "held.ts"]);
+  assert.deepEqual(Object.keys(await import(`${source}/client.js`)).sort(), names.sort());
+});
+
+test("it is small", async (t) => {
+  const { outputFiles } = await build({
+    entryPoints: [path.join(source, "client.js")],
+    bundle: true,
+    format: "esm",
+    minify: true,
+    write: false,
+  });
+  const { length } = gzipSync(outputFiles[0].contents, { level: 9 });
+  t.diagnostic(`${length} bytes as a bundle, gzip -9`);
+  assert.ok(length < 8 * 1024, `${length} bytes`);
+});
