@@ -29,11 +29,12 @@ function link({ 0: whole, index }) {
   return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
 }
 
-/** Without marks that end the sentence, and without a bracket that was opened in front of the address. */
+/** Up to a bracket that was opened in front of the address, and without marks that end the sentence. */
 function withoutEnd(url) {
-  const text = url.replace(/[.,:;!?'*_~]+$/, "");
-  const last = text.at(-1);
-  const opening = { ")": "(", "]": "[" }[last];
-  const isWhole = !opening || text.split(opening).length >= text.split(last).length;
-  return isWhole ? text : withoutEnd(text.slice(0, -1));
+  const opened = [];
+  for (let i = 0; i < url.length; i += 1) {
+    if ("([".includes(url[i])) opened.push({ "(": ")", "[": "]" }[url[i]]);
+    else if (")]".includes(url[i]) && opened.pop() !== url[i]) return withoutEnd(url.slice(0, i));
+  }
+  return url.replace(/[.,:;!?'*_~([]+$/, "");
 }

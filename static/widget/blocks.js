@@ -80,7 +80,8 @@ function finals(blocks, { starts, within }) {
 
 /** Mends the end of a block that is still being written. Gives whether there is anything to show of it. */
 export function mend({ tokens }) {
-  const last = tokens.findLast(({ type }) => type === "inline" || type === "fence" || type === "code_block");
+  // the cells that a row has not come to yet are empty
+  const last = tokens.findLast(({ type, content }) => (type === "inline" && content) || type === "fence" || type === "code_block");
   if (last?.type !== "inline") return true;
   const isParagraph = tokens[tokens.indexOf(last) - 1].type === "paragraph_open";
   last.content = mended(isParagraph ? beforeTable(last.content) : last.content);

@@ -30,7 +30,7 @@ function dress(pre, t) {
   const { lang } = pre.dataset;
   delete pre.dataset.lang;
   pre.dir = "ltr";
-  const box = element("div", "code", element("div", "bar", element("span", "", lang ?? ""), button(t("copy"), "copy")));
+  const box = element("div", "code", element("div", "bar", element("span", "", lang || t("code")), button(t("copy"), "copy")));
   pre.replaceWith(box);
   box.append(scrolling(pre, lang ? `${t("code")}: ${lang}` : t("code")));
 }

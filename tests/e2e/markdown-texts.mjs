@@ -45,7 +45,7 @@ print("<b>")
 
 > a quote
 
-[https://bank.example](https://evil.example/x) [Node.js](https://nodejs.example/) [](https://empty.example/)
+See (https://p.example/a_(b)) and [https://bank.example](https://evil.example/x), [Node.js](https://nodejs.example/) [](https://empty.example/)
 
 [ref]: https://ref.example/r
 `,
@@ -65,6 +65,7 @@ print("<b>")
     '<td data-side="end"><strong>2</strong></td>',
     '<blockquote dir="auto">',
     'title="https://evil.example/x" data-host="evil.example">https://bank.example</a>',
+    '(<a href="https://p.example/a_(b)" target="_blank" rel="noopener noreferrer nofollow">https://p.example/a_(b)</a>)',
     'title="https://nodejs.example/">Node.js</a>',
     ">https://empty.example/</a>",
   ],

@@ -159,8 +159,8 @@ test("a hostile text stays text, whole or in pieces", async () => {
 test("however a text is streamed, nothing flashes, nothing strange stands there, and it ends as if drawn at once", async () => {
   await held();
   const piece = fc.constantFrom(
-    "**", "*", "_", "~~", "`x`", "``y``", "\n```js\nlet z;\n```\n", "\n```\n", "\n~~~\n", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "- ", "> ", "# ",
-    "\n| p | q |\n|---|--:|\n| r | s |\n", "|", "[", "]", "](", "[a]", "[a]: https://r.example\n", "](https://l.example/q)", "[t](https://l.example/q)", "![",
+    "**", "*", "_", "~~", " `x` ", " ``y`` ", "\n```js\nlet z;\n```\n", "\n```\n", "\n~~~\n", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "- ", "> ", "# ",
+    "\n| p | q |\n|---|--:|\n| r | s |\n", "|", "[", "]", "](", "[a]", "[a]: https://r.example\n", "](https://l.example/q)", "[t](https://l.example/q)", "[https://w.example](https://l.example/q)", "![",
     "![i](https://i.example/q.png)", "https://u.example/p?q=1", "<https://v.example>", ")", "(", "<", "<b>", "\\", "  ", "    ", "---", "===", "word", "two words",
     "中文", "é", "👩‍👩‍👧", "\u202e", "!", ".", "1", "a_b", "$", ":",
   );
