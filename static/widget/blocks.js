@@ -18,8 +18,8 @@ export function normal(text) {
 }
 
 /**
- * The blocks at the beginning of `text`, as far as it is read at once; `isWhole` where that is all. The first `final` of them, up to `until`,
- * are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a block that
+ * The blocks at the beginning of `text`, as far as it is read at once; `isWhole` where that is all. The first `final` of them, up to
+ * `until`, are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a block that
  * shows nothing (`isHidden`). A block that is too long is cut.
  */
 export function split(md, text, known) {
@@ -58,7 +58,8 @@ function parse(md, text, { starts, end }, known) {
     if (token.level === 0 && token.nesting >= 0) {
       const [from, to] = token.map;
       const stop = Math.min(starts[to] ?? end, end);
-      blocks.push({ from, at: starts[from], source: text.slice(starts[from], stop), isOpen: stop === text.length, tokens: [], defines: [] });
+      const source = text.slice(starts[from], stop);
+      blocks.push({ from, at: starts[from], source, isOpen: stop === text.length, tokens: [], defines: [] });
     }
     const block = blocks.at(-1);
     block.tokens.push(token);

@@ -1,5 +1,5 @@
-// Answers as Markdown in a real browser, under the strictest policy that a page can have: whatever the text is and however it comes, the page
-// shows what it says, and nothing of it runs, loads, or stands there by halves.
+// Answers as Markdown in a real browser, under the strictest policy that a page can have: whatever the text is and however it comes, the
+// page shows what it says, and nothing of it runs, loads, or stands there by halves.
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
@@ -21,7 +21,8 @@ let requests;
 
 before(async () => {
   const upstream = () => "http://127.0.0.1:9";
-  hosts = await Promise.all([startHost({ pages, upstream }), startHost({ pages, upstream, policy: STRICT.replace("trusted-types dompurify", "trusted-types 'none'") })]);
+  const policy = STRICT.replace("trusted-types dompurify", "trusted-types 'none'");
+  hosts = await Promise.all([startHost({ pages, upstream }), startHost({ pages, upstream, policy })]);
   browser = await chromium.launch(CHROMIUM);
 });
 after(async () => {
@@ -61,7 +62,8 @@ async function prepare(allowed) {
   sheet.replaceSync((tokens + markdown).replaceAll(":host", ":root"));
   document.adoptedStyleSheets = [sheet];
   const lab = (globalThis.lab = { libraries, frames: [], longest: 0 });
-  new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (lab.longest = Math.max(lab.longest, duration)))).observe({ type: "longtask" });
+  const tasks = new PerformanceObserver((list) => (lab.longest = Math.max(lab.longest, ...list.getEntries().map(({ duration }) => duration))));
+  tasks.observe({ type: "longtask" });
   /** An answer on the page. */
   lab.add = () => {
     const made = answer(words("en"));
@@ -82,8 +84,9 @@ async function prepare(allowed) {
   lab.strange = (element) =>
     [...element.querySelectorAll("*")].flatMap((one) => {
       const name = one.localName;
-      const wrong = [...one.attributes].filter((attribute) => !allowed.attributes[attribute.name]?.some((pattern) => new RegExp(`^(?:${pattern})$`).test(attribute.value)));
-      return [...(allowed.elements.includes(name) && one.namespaceURI.endsWith("xhtml") ? [] : [name]), ...wrong.map((attribute) => `${name} ${attribute.name}=${attribute.value}`)];
+      const isWrong = ({ name: is, value }) => !allowed.attributes[is]?.some((pattern) => new RegExp(`^(?:${pattern})$`).test(value));
+      const isKnown = allowed.elements.includes(name) && one.namespaceURI.endsWith("xhtml");
+      return [...(isKnown ? [] : [name]), ...[...one.attributes].filter(isWrong).map((wrong) => `${name} ${wrong.name}=${wrong.value}`)];
     });
   /** Letters and digits that are the answer's own. */
   lab.letters = (element) => {
@@ -126,7 +129,8 @@ test("an answer with everything is drawn as it should be, and plain before the l
     const one = lab.add();
     one.show(text);
     lab.flush();
-    const plain = [one.element.outerHTML.includes("<p"), one.element.innerText === text, one.element.dataset.raw === text, one.text === text];
+    const { outerHTML, innerText, dataset } = one.element;
+    const plain = [outerHTML.includes("<p"), innerText === text, dataset.raw === text, one.text === text];
     await lab.libraries();
     lab.flush();
     return [plain, one.element.innerHTML];
@@ -153,21 +157,28 @@ test("a hostile text stays text, whole or in pieces", async () => {
     lab.flush();
     return [...one.element.querySelectorAll("a")].map((a) => [a.protocol, a.target, a.rel]);
   }, HOSTILE);
-  for (const link of links) assert.deepEqual([/^(?:https?|mailto):$/.test(link[0]), ...link.slice(1)], [true, "_blank", "noopener noreferrer nofollow"]);
+  for (const [protocol, ...how] of links) {
+    assert.match(protocol, /^(?:https?|mailto):$/);
+    assert.deepEqual(how, ["_blank", "noopener noreferrer nofollow"]);
+  }
 });
 
 test("however a text is streamed, nothing flashes, nothing strange stands there, and it ends as if drawn at once", async () => {
   await held();
   const piece = fc.constantFrom(
-    "**", "*", "_", "~~", " `x` ", " ``y`` ", "\n```js\nlet z;\n```\n", "\n```\n", "\n~~~\n", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "- ", "> ", "# ",
-    "\n| p | q |\n|---|--:|\n| r | s |\n", "|", "[", "]", "](", "[a]", "[a]: https://r.example\n", "](https://l.example/q)", "[t](https://l.example/q)", "[https://w.example](https://l.example/q)", "![",
-    "![i](https://i.example/q.png)", "https://u.example/p?q=1", "<https://v.example>", ")", "(", "<", "<b>", "\\", "  ", "    ", "---", "===", "word", "two words",
+    "**", "*", "_", "~~", " `x` ", " ``y`` ", "\n```js\nlet z;\n```\n", "\n```\n", "\n~~~\n", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ",
+    "\n# ", "- ", "> ", "# ",
+    "\n| p | q |\n|---|--:|\n| r | s |\n", "|", "[", "]", "](", "[a]", "[a]: https://r.example\n", "](https://l.example/q)",
+    "[t](https://l.example/q)", "[https://w.example](https://l.example/q)", "![",
+    "![i](https://i.example/q.png)", "https://u.example/p?q=1", "<https://v.example>", ")", "(", "<", "<b>", "\\", "  ", "    ", "---",
+    "===", "word", "two words",
     "中文", "é", "👩‍👩‍👧", "\u202e", "!", ".", "1", "a_b", "$", ":",
   );
   const text = fc.array(piece, { minLength: 1, maxLength: 14 }).map((pieces) => pieces.join(""));
   const property = fc.asyncProperty(text, fc.array(fc.nat({ max: 6 }), { maxLength: 60 }), async (all, steps) => {
     const cuts = steps.reduce((some, step) => [...some, Math.min((some.at(-1) ?? 0) + step, all.length)], []);
-    const problem = await page.evaluate(([whole, at]) => lab.problem(whole, at), [all, cuts.length > 0 ? cuts : Array.from(all, (_, i) => i)]);
+    const everywhere = Array.from(all, (_, i) => i);
+    const problem = await page.evaluate(([whole, at]) => lab.problem(whole, at), [all, cuts.length > 0 ? cuts : everywhere]);
     assert.equal(problem, null, JSON.stringify(problem));
   });
   await fc.assert(property, { numRuns: 400 });
@@ -201,7 +212,8 @@ test("blocks that are done keep their nodes, and one that grows keeps its focus"
     lab.flush();
     one.show("First.\n\n```\ncode\nand more\n```\n\nLast. The end.");
     lab.flush();
-    return [first === one.element.children[0], code === one.element.children[1], document.activeElement === code.querySelector("pre"), one.element.innerText];
+    const { children, innerText } = one.element;
+    return [first === children[0], code === children[1], document.activeElement === code.querySelector("pre"), innerText];
   });
   assert.deepEqual(kept.slice(0, 3), [true, true, true]);
   assert.match(kept[3], /and more[^]*The end\./);
