@@ -33,7 +33,7 @@ macro_rules! files {
     ($($file:literal),* $(,)?) => { &[$(($file, include_bytes!(concat!("../../static/", $file)))),*] };
 }
 
-/// By their names in `static/`. What a page loads as `/widget.js` is built by `scripts/bundle.mjs`, from `static/widget.js` and what it imports.
+/// By their names in `static/`. What a page loads as `/widget.js` is what `scripts/bundle.mjs` builds of `static/widget.js`.
 const FILES: &[(&str, &[u8])] = files![
     "client.d.ts",
     "client.js",

@@ -19,8 +19,8 @@ export function normal(text) {
 
 /**
  * The blocks at the beginning of `text`, as far as it is read at once; `isWhole` where that is all. The first `final` of them, up to
- * `until`, are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a block that
- * shows nothing (`isHidden`). A block that is too long is cut.
+ * `until`, are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a
+ * block that shows nothing (`isHidden`). A block that is too long is cut.
  */
 export function split(md, text, known) {
   for (let most = 1; ; most *= 2) {

@@ -73,6 +73,39 @@ See (https://p.example/a_(b)) and [https://bank.example](https://evil.example/x)
   absent: ["style=", "<img", "<h1", "title=\"title\"", "[ref]:"],
 };
 
+/** Well-meant Markdown, of which no mark is to be seen at any time. What a definition below it makes a link nobody can know. */
+export const MARKED = `# Heading **one**
+
+Some *text* with \`code\`, ~~gone~~ **and _both_ of them**, a [link](https://l.example/a(b)?c=d) and <https://v.example/p>, https://bare.example/x.html.
+
+- **Bold** item: \`a+b\`
+- [Link](https://l.example/2 "title") and ![picture](https://i.example/p.png)
+  1. deep
+  2. ***strong***
+
+> A quote, **strong**,
+> on two lines
+
+| Head **one** | \`two\` |
+|:-------------|--------:|
+| *cell* | [link](https://l.example/3) |
+| cell | **strong** |
+
+~~~
+code
+~~~
+
+Setext
+------
+
+[ref]: https://ref.example/r "title"
+
+See [here][ref] and [ref].
+
+***
+
+A line that &amp; ends **strongly**`;
+
 export const HOSTILE = [
   "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)><script>alert(1)</script></svg>",
   "<style>*{display:none}</style>",

@@ -9,7 +9,7 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { chromium } from "playwright-core";
 import { startHost, STRICT } from "./host.mjs";
-import { ALLOWED, BOMBS, HOSTILE, LONG, RICH } from "./markdown-texts.mjs";
+import { ALLOWED, BOMBS, HOSTILE, LONG, MARKED, RICH } from "./markdown-texts.mjs";
 import { CHROMIUM, DEADLINE_MS, root, until } from "./support.mjs";
 
 const pages = { "/": "<main></main>" };
@@ -62,8 +62,8 @@ async function prepare(allowed) {
   sheet.replaceSync((tokens + markdown).replaceAll(":host", ":root"));
   document.adoptedStyleSheets = [sheet];
   const lab = (globalThis.lab = { libraries, frames: [], longest: 0 });
-  const tasks = new PerformanceObserver((list) => (lab.longest = Math.max(lab.longest, ...list.getEntries().map(({ duration }) => duration))));
-  tasks.observe({ type: "longtask" });
+  const note = ({ duration }) => (lab.longest = Math.max(lab.longest, duration));
+  new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type: "longtask" });
   /** An answer on the page. */
   lab.add = () => {
     const made = answer(words("en"));
@@ -84,7 +84,8 @@ async function prepare(allowed) {
   lab.strange = (element) =>
     [...element.querySelectorAll("*")].flatMap((one) => {
       const name = one.localName;
-      const isWrong = ({ name: is, value }) => !allowed.attributes[is]?.some((pattern) => new RegExp(`^(?:${pattern})$`).test(value));
+      const fits = (value) => (pattern) => new RegExp(`^(?:${pattern})$`).test(value);
+      const isWrong = (attribute) => !allowed.attributes[attribute.name]?.some(fits(attribute.value));
       const isKnown = allowed.elements.includes(name) && one.namespaceURI.endsWith("xhtml");
       return [...(isKnown ? [] : [name]), ...[...one.attributes].filter(isWrong).map((wrong) => `${name} ${wrong.name}=${wrong.value}`)];
     });
@@ -182,6 +183,27 @@ test("however a text is streamed, nothing flashes, nothing strange stands there,
     assert.equal(problem, null, JSON.stringify(problem));
   });
   await fc.assert(property, { numRuns: 400 });
+});
+
+test("no mark flashes, and no link leads to half an address", async () => {
+  await held();
+  const [flashes, early] = await page.evaluate((text) => {
+    const [grown, whole] = [lab.add(), lab.add()];
+    whole.show(text);
+    lab.flush();
+    const hrefs = (one) => Array.from(one.element.querySelectorAll("a"), (a) => a.href);
+    const final = hrefs(whole);
+    const flashes = [];
+    const early = [];
+    for (let cut = 1; cut < text.length; cut += 1) {
+      grown.show(text.slice(0, cut), { live: true });
+      lab.flush();
+      if (/[*_`~|#[\]<]|!$|--|==/.test(grown.element.innerText)) flashes.push(text.slice(0, cut).slice(-60));
+      early.push(...hrefs(grown).filter((href) => !final.includes(href)));
+    }
+    return [flashes, early];
+  }, MARKED);
+  assert.deepEqual([flashes, early], [[], []]);
 });
 
 test("a definition that comes late makes links of what is long drawn, and of nothing else", async () => {
@@ -337,7 +359,8 @@ test("a page whose policy lets no cleaned HTML in has plain text", async () => {
 test("the libraries are small", async (t) => {
   const folder = path.join(root, "static/vendor");
   const files = (await fs.readdir(folder)).filter((name) => name.endsWith(".js"));
-  const sizes = await Promise.all(files.map(async (name) => [name, gzipSync(await fs.readFile(path.join(folder, name)), { level: 9 }).length]));
+  const packed = async (name) => gzipSync(await fs.readFile(path.join(folder, name)), { level: 9 }).length;
+  const sizes = await Promise.all(files.map(async (name) => [name, await packed(name)]));
   for (const [name, bytes] of sizes) t.diagnostic(`${name}: ${bytes} bytes compressed`);
   assert.ok(sizes.reduce((sum, [, bytes]) => sum + bytes, 0) < 32_000);
 });
