@@ -3,7 +3,7 @@ use std::path::Path;
 
 use super::*;
 
-/// Not for a browser: what the bundle is built from, and what a package registry reads.
+/// Not for a browser: what the bundle is built from, and what goes with the package.
 const NOT_SERVED: &[&str] = &["widget.js", "widget/", "package.json", "README.md", "LICENSE"];
 /// Of the widget, what the bundle does not have: the words of further languages.
 const LATER: &str = "widget/strings/";
