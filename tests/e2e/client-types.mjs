@@ -31,7 +31,7 @@ before(async () => {
 test("the package installs, and a strict consumer compiles against it and runs", async () => {
   const [{ filename, files }] = JSON.parse(await run("npm", ["pack", source, "--json"]));
   const names = files.map(({ path: name }) => name);
-  for (const name of ["client.js", "client.d.ts", "client/reduce.js", "README.md", "package.json"])
+  for (const name of ["client.js", "client.d.ts", "client/reduce.js", "widget.d.ts", "widget/strings/zh.js", "README.md", "package.json"])
     assert.ok(names.includes(name), `${name} in ${names}`);
   assert.deepEqual(
     names.filter((name) => /index\.html|page\./.test(name)),
@@ -42,6 +42,31 @@ test("the package installs, and a strict consumer compiles against it and runs",
   await fs.copyFile(path.join(here, "clients/portico-client.ts"), path.join(work, "consumer.ts"));
   await run(process.execPath, [tsc, "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,dom", "consumer.ts"]);
   assert.equal(await run(process.execPath, ["consumer.js"]), "user: hello\n");
+});
+
+test("the document's snippets compile under strict, with the package and with the gateway's files", async () => {
+  const text = await fs.readFile(path.join(root, "docs/WIDGET.md"), "utf8");
+  const snippets = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, snippet]) => snippet);
+  assert.ok(snippets.length >= 3);
+  const { compilerOptions } = JSON.parse(text.match(/```json\n(.*?)```/s)[1]);
+  await fs.mkdir(path.join(work, "types"), { recursive: true });
+  for (const file of ["client.d.ts", "widget.d.ts"]) await fs.copyFile(path.join(source, file), path.join(work, "types", file));
+  const files = [];
+  for (const [at, snippet] of snippets.entries()) {
+    const known = snippet.includes("const chat =") ? "" : 'const chat = document.querySelector("portico-chat");\n';
+    const code = `${known}${snippet}`.replace(/querySelector\("[^"]*"\)/g, "$&!");
+    for (const [way, from] of [["package", "portico-client"], ["files", ""]]) {
+      const name = `snippet-${way}-${at}.ts`;
+      files.push(name);
+      const widget = from ? `${from}/widget` : "/widget.js";
+      await fs.writeFile(path.join(work, name), `import type {} from "${widget}";\n${from ? code.replace("/client.js", from) : code}`);
+    }
+  }
+  await fs.copyFile(path.join(here, "clients/portico-chat.ts"), path.join(work, "snippet-element.ts"));
+  files.push("snippet-element.ts");
+  const options = { ...compilerOptions, strict: true, noEmit: true, target: "es2022", module: "esnext", moduleResolution: "bundler", lib: ["es2022", "dom", "dom.iterable"], types: [] };
+  await fs.writeFile(path.join(work, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files }));
+  await run(process.execPath, [tsc, "--project", "tsconfig.json"]);
 });
 
 test("the modules are what their types say", async () => {

@@ -256,17 +256,29 @@ describe("with the demo model", () => {
   test("the document's example of a client is a whole chat", async () => {
     const text = await fs.readFile(path.join(root, "docs/WIDGET.md"), "utf8");
     const example = text.match(/```js\n(import \{ Portico \}.*?)```/s)[1];
-    const pages = { "/own": '<ol id="log"></ol><form id="say"><input id="text"></form><script type="module" src="/own.js"></script>' };
+    const [, markup] = text.match(/With `(<pre>.*?)` on a page/);
+    const pages = { "/own": `${markup}<script type="module" src="/own.js"></script>` };
     const host = await startHost({ pages, upstream: () => server.url });
     const context = await newContext();
     await context.route("**/own.js", (route) => route.fulfill({ contentType: "text/javascript", body: example }));
     const { page, finish } = await openPage(`${host.url}/own`, { context });
-    await page.locator("#text").fill("book a table for two");
-    await page.keyboard.press("Enter");
-    await page.getByText('demo_booking: {"item":"table for two"').getByRole("button", { name: "allow_once" }).click();
+    const say = async (what) => (await page.locator("input").fill(what), page.keyboard.press("Enter"));
+    await say(" ");
+    await say("book a table for two");
+    await page.getByText('demo_booking: {"item":"table for two"').waitFor();
+    await page.getByRole("button", { name: "allow_once" }).click();
     await page.getByText("assistant: Booked").waitFor();
     await until("its title", async () => (await page.title()) === "open");
-    await finish();
+    const shown = await page.locator("pre").textContent();
+    assert.equal(shown.match(/^user: /gm).length, 1, shown);
+    await page.reload();
+    await page.getByText("assistant: Booked").waitFor();
+    assert.equal(await page.locator("pre").textContent(), shown);
+
+    await page.route("**/messages", (route) => route.fulfill({ status: 409, json: { code: "queue_full", detail: "Too many wait." } }));
+    await say("one more");
+    await page.getByText("user: one more (Too many wait.)").waitFor();
+    await finish(/409/);
     await context.close();
     await host.stop();
   });
