@@ -68,6 +68,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
 
   let mark = 0;
   let hasLibraries = false;
+  let isLoading = false;
   const near = { root: log, rootMargin: "400px 0px 0px" };
   const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), near);
 
@@ -139,13 +140,17 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   }
 
   async function loadEarlier() {
+    if (isLoading) return;
+    isLoading = true;
     try {
       await attempt(() => session.earlier());
-      // what came may be short
+      // the session tells of it in a task of its own; only what is drawn says whether the person is still near the top
+      await new Promise((resolve) => setTimeout(resolve));
       watch();
     } catch (error) {
       problem(t.problem(error));
     }
+    isLoading = false;
   }
 
   /** Looks, once and then at each change, whether the person is near the top: they went there, for a short list is there by itself. */

@@ -24,10 +24,15 @@ export function keepEnd(box, content, list, changed) {
   }
   function hold() {
     if (following) return toEnd();
-    const [row, place] = places.find(([one]) => one.isConnected) ?? [];
+    places = places.filter(([one]) => one.isConnected);
+    if (places.length === 0) return;
     const { top } = box.getBoundingClientRect();
-    if (row) box.scrollTop += row.getBoundingClientRect().top - top - place;
+    const topOf = (one) => one.getBoundingClientRect().top - top;
+    const [row, place] = places[0];
+    box.scrollTop += topOf(row) - place;
     lastTop = box.scrollTop;
+    // those below it are where they are now, should this one go
+    places = places.map(([one]) => [one, topOf(one)]);
   }
   function remember() {
     const { top, bottom } = box.getBoundingClientRect();
