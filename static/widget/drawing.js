@@ -29,8 +29,8 @@ function drawing(parent, t, md, purify) {
 
   function draw(text, isLive, deadline) {
     for (;;) {
-      const isNew = plan.text !== text || plan.isLive !== isLive;
-      if (isNew || (!plan.isWhole && blocks.every((block) => block.isDrawn))) plan = { text, isLive, isWhole: read(normal(text), isLive) };
+      if (plan.text !== text || plan.isLive !== isLive) plan = { text, isLive, lines: normal(text) };
+      if (plan.isWhole === undefined || (!plan.isWhole && blocks.every((block) => block.isDrawn))) plan.isWhole = read(plan.lines, isLive);
       for (const block of blocks) {
         if (block.isDrawn) continue;
         paint(block);

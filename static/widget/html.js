@@ -2,7 +2,7 @@
 
 /** Deeper than anybody reads. What is deeper yet the library leaves out, so such a block is shown as its source. */
 const MAX_DEPTH = 24;
-/** A table of few characters may have any number of cells. */
+/** What 50 ms make elements of: a few characters may be a table of any number of cells. */
 const MAX_TOKENS = 12_000;
 
 const SAFE = /^(?:https?:\/\/|mailto:)/;
@@ -29,6 +29,7 @@ export function html(md, tokens, refs, t) {
   const state = new md.core.State("", md, { references: refs, t });
   state.tokens = tokens;
   md.core.process(state);
+  if (tokens.reduce((sum, { children }) => sum + (children?.length ?? 0), tokens.length) > MAX_TOKENS) return null;
   for (const token of tokens) {
     if (token.level === 0 && token.nesting > 0) token.attrSet("dir", "auto");
     if (token.type.startsWith("heading_")) token.tag = "h4";

@@ -24,7 +24,7 @@ export function beforeTable(text) {
 const OPENER = /\\|`+|\*+|_+|~+|!?\[|\]|<|&/g;
 /** What may follow a link's text, unfinished. */
 const OPEN_TARGET = /^(?:\(\s*(?:<[^<>\n]*|[^\s<]*)(?:\s+(?:["'(][^]*)?)?|\[[^\]]*)$/;
-const TARGET = /(?:\((?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n])*\))*\)|\[(?:\\.|[^[\]\\])*\])/y;
+const TARGET = /(?:\((?:\\.|[^()\\\n]|\((?:\\.|[^()\\\n])*\))*\)|\[(?:\\.|[^[\]\\])*\](?!\())/y;
 const wordly = (char) => char !== undefined && /[\p{L}\p{N}]/u.test(char);
 
 /** Inline Markdown whose open marks are closed, and whose last mark is left away where it is not whole. */

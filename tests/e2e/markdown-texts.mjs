@@ -1,0 +1,123 @@
+// Texts for `markdown.mjs`: what an answer may become on a page, what means harm, and what takes long.
+
+const repeated = (text, length) => text.repeat(Math.ceil(length / text.length)).slice(0, length);
+
+/** What may stand in an answer: element names, and patterns of each attribute's values. */
+export const ALLOWED = {
+  elements: [..."p br strong em s code pre blockquote ul ol li h4 hr table thead tbody tr th td a".split(" "), "div", "span", "button"],
+  attributes: {
+    href: ["https?:\\/\\/.*", "mailto:.*"],
+    target: ["_blank"],
+    rel: ["noopener noreferrer nofollow"],
+    title: [".*"],
+    "data-host": [".*"],
+    "data-side": ["start|center|end"],
+    dir: ["auto|ltr"],
+    start: ["\\d+"],
+    tabindex: ["0"],
+    role: ["region"],
+    "aria-label": ["(?:Code|Table)[^]*"],
+    class: ["code|bar|copy|table|plain"],
+    type: ["button"],
+  },
+};
+
+export const RICH = {
+  text: `# A heading with **weight**
+
+Some *text* with \`code\`, ~~gone~~, a [link](https://example.com/a?b=c&d=e "title"), https://bare.example/x. And &amp; &copy; &#8212; &unknown;
+A second line, [docs](/relative), www.none.example, [ref], ![a picture](https://i.example/p.png) and [![in](https://i.example/q.png)](https://l.example/).
+
+- one
+- two
+  - deep
+
+3. three
+4. four
+
+\`\`\`py
+print("<b>")
+\`\`\`
+
+| left | right |
+|:-----|------:|
+| 1 | **2** |
+
+> a quote
+
+[https://bank.example](https://evil.example/x) [Node.js](https://nodejs.example/) [](https://empty.example/)
+
+[ref]: https://ref.example/r
+`,
+  parts: [
+    '<h4 dir="auto">A heading with <strong>weight</strong></h4>',
+    "<em>text</em> with <code>code</code>, <s>gone</s>",
+    '<a href="https://example.com/a?b=c&amp;d=e" target="_blank" rel="noopener noreferrer nofollow">link</a>',
+    '<a href="https://bare.example/x" target="_blank" rel="noopener noreferrer nofollow">https://bare.example/x</a>. And &amp; © — &amp;unknown;<br>',
+    "[docs](/relative), www.none.example, ",
+    '<a href="https://ref.example/r" target="_blank" rel="noopener noreferrer nofollow">ref</a>',
+    '<a href="https://i.example/p.png" target="_blank" rel="noopener noreferrer nofollow">Image: a picture</a>',
+    '<a href="https://l.example/" target="_blank" rel="noopener noreferrer nofollow">Image: in</a>',
+    '<ol start="3" dir="auto">',
+    '<div class="bar"><span>py</span><button class="copy" type="button">Copy</button></div><pre dir="ltr" tabindex="0" role="region" aria-label="Code: py"><code>print("&lt;b&gt;")',
+    '<div class="table" tabindex="0" role="region" aria-label="Table"><table dir="auto">',
+    '<th data-side="start">left</th>',
+    '<td data-side="end"><strong>2</strong></td>',
+    '<blockquote dir="auto">',
+    'title="https://evil.example/x" data-host="evil.example">https://bank.example</a>',
+    'title="https://nodejs.example/">Node.js</a>',
+    ">https://empty.example/</a>",
+  ],
+  absent: ["style=", "<img", "<h1", "title=\"title\"", "[ref]:"],
+};
+
+export const HOSTILE = [
+  "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)><script>alert(1)</script></svg>", "<style>*{display:none}</style>",
+  '<a href="javascript:alert(1)">x</a>', '<iframe srcdoc="<script>alert(1)</script>"></iframe>', "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
+  "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>", "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
+  "<svg></p><style><a id=\"</style><img src=1 onerror=alert(1)>\">", "<template><script>alert(1)</script></template>", "<x onclick=alert(1)>y</x>", "<base href=https://evil.example/>",
+  "<meta http-equiv=refresh content='0;url=https://evil.example/'>", "<portico-chat></portico-chat>", "<![CDATA[<script>alert(1)</script>]]>", "<!-- <script>alert(1)</script> -->",
+  "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](java\tscript:alert(1))", "[a](&#106;avascript:alert(1))", "[a](javascript&colon;alert(1))", "[a](&#x6A&#x61vascript:alert(1))",
+  "[a](\u0001javascript:alert(1))", "[a]( javascript:alert(1))", "[a](<javascript:alert(1)>)", "[a](<java\nscript:alert(1)>)", "[a](data:text/html,<script>alert(1)</script>)",
+  "[a](data:image/png;base64,AAAA)", "[a](vbscript:msgbox(1))", "[a](file:///etc/passwd)", "[a](blob:https://x.example/1)", "[a](view-source:https://x.example)", "[a](//evil.example)",
+  "[a](\\\\evil.example)", "[a](https:evil.example)", "[a](https://bank.example@evil.example/)", "[a](https://user:pass@evil.example/)", "<javascript:alert(1)>", "<data:text/html,x>",
+  "[a][b]\n\n[b]: javascript:alert(1)", "[a][b]\n\n[b]: data:text/html,<script>alert(1)</script>", "![a](javascript:alert(1))", "![a](data:image/svg+xml,<svg onload=alert(1)>)",
+  "![a](https://evil.example/pixel.png?what=was+said)", "![a][b]\n\n[b]: https://evil.example/pixel.png", "[a](https://x.example \"onmouseover=alert(1)\")", "[a](https://x.example/\"onmouseover=alert(1))",
+  "[a](https://x.example/'><script>alert(1)</script>)", "[<img src=x onerror=alert(1)>](https://x.example)", "![\"onload=alert(1)](https://x.example)", "`<script>alert(1)</script>`",
+  "```\"onload=alert(1)\nx\n```", "```</code></pre><script>alert(1)</script>\nx\n```", "```<img src=x onerror=alert(1)>\nx", "~~~html\n<script>alert(1)</script>", "```\nnever closed", "````\n```\n```",
+  "**never closed", "[never closed](https://x.exa", "`never closed", "<https://never.closed", "| a | b\n|--", "| <script>alert(1)</script> | b |\n|---|---|\n| <img src=x onerror=alert(1)> | c |",
+  "# <script>alert(1)</script>", "- <script>alert(1)</script>", "> <script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;script&#62;alert(1)", "\u0000<scr\u0000ipt>", "a\rb\r\nc\r",
+  "\u202egnp.exe\u202c is safe", "[\u202emoc.knab\u202c](https://evil.example)", "\u2066x\u2069\u200b\ufeff", "مرحبا **بكم** في [الموقع](https://x.example)", "שלום `code` עולם",
+  "中文**粗体**，链接https://x.example/路径。下一句", "👩‍👩‍👧‍👦 **👍🏽** e\u0301", "\ud800 lone \udc00", "__proto__ constructor [__proto__] [constructor]\n\n[__proto__]: https://x.example\n", "[toString] [hasOwnProperty]",
+  "https://x.example/<script>", "https://x.example/\"onclick=\"alert(1)", "https://x.example/`x`", "mailto:a@b.example?subject=<script>", "javascript:alert(1)", "javascript://x.example/%0aalert(1)",
+];
+
+const lots = 200_000;
+export const BOMBS = {
+  quotes: repeated("> ", lots), angle: repeated(">", lots), lists: repeated("- ", lots), nested: Array.from({ length: 600 }, (_, i) => `${"  ".repeat(i)}- a`).join("\n"),
+  backticks: repeated("`", 10_000), uneven: Array.from({ length: 400 }, (_, i) => "`".repeat(i)).join(" "), brackets: repeated("[", lots), pairs: repeated("[](", lots), images: repeated("![", lots),
+  stars: repeated("*a ", lots), mixed: repeated("*a_ ", lots), strikes: repeated("~~a", lots), less: repeated("<", lots), and: repeated("&", lots), addresses: repeated("http://a.b ", lots),
+  schemes: repeated("http://", lots), oneLine: repeated("The quick brown fox. ", lots), oneWord: repeated("a", lots), spaces: `${" ".repeat(lots)}a`, tabs: `${"\t".repeat(lots)}a`,
+  items: repeated("- a\n", lots), numbers: repeated("1. a\n", lots), rows: `|a|b|\n|-|-|\n${repeated("|1|2|\n", lots)}`, columns: `${repeated("|a", 40_000)}\n${repeated("|-", 40_000)}\n|b`,
+  definitions: Array.from({ length: 3000 }, (_, i) => `[r${i}]\n\n[r${i}]: https://a.example/${i}\n\n`).join(""), headings: repeated("# a\n", 50_000), fences: repeated("```\na\n```\n", 50_000), escapes: repeated("\\", lots),
+};
+
+export const LONG = repeated(`## Part
+
+Some **bold** text and \`code\`, see [this](https://a.example/x) and https://b.example/y, 中文 and עברית.
+
+- one
+- two
+  - three
+
+\`\`\`js
+const a = 1;
+\`\`\`
+
+| a | b |
+|---|--:|
+| 1 | 2 |
+
+${repeated("The quick brown fox jumps over the lazy dog. ", 4000)}
+
+`, 200_000);

@@ -1,0 +1,331 @@
+// Answers as Markdown in a real browser, under the strictest policy that a page can have: whatever the text is and however it comes, the page
+// shows what it says, and nothing of it runs, loads, or stands there by halves.
+
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import path from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { chromium } from "playwright-core";
+import { startHost, STRICT } from "./host.mjs";
+import { ALLOWED, BOMBS, HOSTILE, LONG, RICH } from "./markdown-texts.mjs";
+import { CHROMIUM, DEADLINE_MS, root, until } from "./support.mjs";
+
+const pages = { "/": "<main></main>" };
+let hosts;
+let browser;
+let page;
+let complaints;
+let requests;
+
+before(async () => {
+  const upstream = () => "http://127.0.0.1:9";
+  hosts = await Promise.all([startHost({ pages, upstream }), startHost({ pages, upstream, policy: STRICT.replace("trusted-types dompurify", "trusted-types 'none'") })]);
+  browser = await chromium.launch(CHROMIUM);
+});
+after(async () => {
+  await browser?.close();
+  await Promise.all(hosts?.map((host) => host.stop()) ?? []);
+});
+beforeEach(() => open(hosts[0]));
+afterEach(async () => {
+  assert.deepEqual(complaints, []);
+  assert.equal(page.url(), `${hosts[0].url}/`);
+  const own = /\/(?:widget|vendor)\//;
+  assert.deepEqual(requests.filter((url) => !own.test(url)), [`${hosts[0].url}/`]);
+  await page.context().close();
+});
+
+async function open(host) {
+  await page?.context().close();
+  const context = await browser.newContext({ viewport: { width: 800, height: 600 } });
+  context.setDefaultTimeout(DEADLINE_MS);
+  page = await context.newPage();
+  complaints = [];
+  requests = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("dialog", (dialog) => complaints.push(dialog.message()));
+  page.on("request", (request) => requests.push(request.url()));
+  await page.goto(`${host.url}/`);
+  await page.evaluate(prepare, ALLOWED);
+}
+
+/** In the page: what the tests below call there, as members of `lab`. */
+async function prepare(allowed) {
+  const [{ answer, libraries }, { words }, { markdown }, { tokens }] = await Promise.all(
+    ["markdown", "strings", "style/markdown", "style/tokens"].map((name) => import(`/widget/${name}.js`)),
+  );
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync((tokens + markdown).replaceAll(":host", ":root"));
+  document.adoptedStyleSheets = [sheet];
+  const lab = (globalThis.lab = { libraries, frames: [], longest: 0 });
+  new PerformanceObserver((list) => list.getEntries().forEach(({ duration }) => (lab.longest = Math.max(lab.longest, duration)))).observe({ type: "longtask" });
+  /** An answer on the page. */
+  lab.add = () => {
+    const made = answer(words("en"));
+    document.querySelector("main").append(made.element);
+    return made;
+  };
+  /** From here on frames come when `flush` says so, until nothing waits for one, and a minute passes between them. */
+  lab.hold = () => {
+    const now = performance.now.bind(performance);
+    let passed = 0;
+    performance.now = () => now() + passed;
+    window.requestAnimationFrame = (turn) => lab.frames.push(turn);
+    lab.flush = () => {
+      for (; lab.frames.length > 0; passed += 60_000) for (const turn of lab.frames.splice(0)) turn(performance.now());
+    };
+  };
+  /** Elements and attributes that no answer may have. */
+  lab.strange = (element) =>
+    [...element.querySelectorAll("*")].flatMap((one) => {
+      const name = one.localName;
+      const wrong = [...one.attributes].filter((attribute) => !allowed.attributes[attribute.name]?.some((pattern) => new RegExp(`^(?:${pattern})$`).test(attribute.value)));
+      return [...(allowed.elements.includes(name) && one.namespaceURI.endsWith("xhtml") ? [] : [name]), ...wrong.map((attribute) => `${name} ${attribute.name}=${attribute.value}`)];
+    });
+  /** Letters and digits that are the answer's own. */
+  lab.letters = (element) => {
+    const copy = element.cloneNode(true);
+    copy.querySelectorAll(".bar").forEach((bar) => bar.remove());
+    return copy.textContent.replaceAll("Image: ", "").replaceAll("Image", "").replace(/[^\p{L}\p{N}]/gu, "");
+  };
+  /** Draws `text` as it grows up to each of `cuts`, and at once. What is wrong with that; null for nothing. */
+  lab.problem = (text, cuts) => {
+    document.querySelector("main").replaceChildren();
+    const [grown, whole] = [lab.add(), lab.add()];
+    const seen = [];
+    for (const cut of cuts) {
+      grown.show(text.slice(0, cut), { live: true });
+      lab.flush();
+      const strange = lab.strange(grown.element);
+      if (strange.length > 0) return { cut, strange };
+      seen.push([cut, lab.letters(grown.element)]);
+    }
+    for (const one of [grown, whole]) one.show(text);
+    lab.flush();
+    if (grown.element.innerHTML !== whole.element.innerHTML) return { grown: grown.element.innerHTML, whole: whole.element.innerHTML };
+    const strange = lab.strange(whole.element);
+    if (strange.length > 0) return { strange };
+    const letters = lab.letters(whole.element);
+    const early = seen.find(([, some]) => !letters.startsWith(some));
+    return early ? { cut: text.slice(0, early[0]), shows: early[1], of: letters } : null;
+  };
+}
+
+const held = (libraries = true) =>
+  page.evaluate(async (isWanted) => {
+    if (isWanted) await lab.libraries();
+    lab.hold();
+  }, libraries);
+
+test("an answer with everything is drawn as it should be, and plain before the libraries are there", async () => {
+  await held(false);
+  const [before, drawn] = await page.evaluate(async (text) => {
+    const one = lab.add();
+    one.show(text);
+    lab.flush();
+    const plain = [one.element.outerHTML.includes("<p"), one.element.innerText === text, one.element.dataset.raw === text, one.text === text];
+    await lab.libraries();
+    lab.flush();
+    return [plain, one.element.innerHTML];
+  }, RICH.text);
+  assert.deepEqual(before, [false, true, true, true]);
+  for (const part of RICH.parts) assert.ok(drawn.includes(part), `${part}\nis not in\n${drawn}`);
+  for (const part of RICH.absent) assert.ok(!drawn.includes(part), `${part}\nis in\n${drawn}`);
+});
+
+test("a hostile text stays text, whole or in pieces", async () => {
+  await held();
+  for (const text of HOSTILE) {
+    const cuts = Array.from({ length: Math.min(text.length, 300) }, (_, i) => i);
+    const problem = await page.evaluate(([all, some]) => {
+      const found = lab.problem(all, some);
+      return found && !found.of ? found : null; // what vanishes at the end is tried below, with texts that mean well
+    }, [text, cuts]);
+    assert.equal(problem, null, `${JSON.stringify(text)}: ${JSON.stringify(problem)}`);
+  }
+  // and what can be clicked leads where it says, to another tab
+  const links = await page.evaluate((texts) => {
+    const one = lab.add();
+    one.show(texts.join("\n\n"));
+    lab.flush();
+    return [...one.element.querySelectorAll("a")].map((a) => [a.protocol, a.target, a.rel]);
+  }, HOSTILE);
+  for (const link of links) assert.deepEqual([/^(?:https?|mailto):$/.test(link[0]), ...link.slice(1)], [true, "_blank", "noopener noreferrer nofollow"]);
+});
+
+test("however a text is streamed, nothing flashes, nothing strange stands there, and it ends as if drawn at once", async () => {
+  await held();
+  const piece = fc.constantFrom(
+    "**", "*", "_", "~~", "`x`", "``y``", "\n```js\nlet z;\n```\n", "\n```\n", "\n~~~\n", "\n", "\n", "\n\n", "\n- ", "\n1. ", "\n> ", "\n# ", "- ", "> ", "# ",
+    "\n| p | q |\n|---|--:|\n| r | s |\n", "|", "[", "]", "](", "[a]", "[a]: https://r.example\n", "](https://l.example/q)", "[t](https://l.example/q)", "![",
+    "![i](https://i.example/q.png)", "https://u.example/p?q=1", "<https://v.example>", ")", "(", "<", "<b>", "\\", "  ", "    ", "---", "===", "word", "two words",
+    "中文", "é", "👩‍👩‍👧", "\u202e", "!", ".", "1", "a_b", "$", ":",
+  );
+  const text = fc.array(piece, { minLength: 1, maxLength: 14 }).map((pieces) => pieces.join(""));
+  const property = fc.asyncProperty(text, fc.array(fc.nat({ max: 6 }), { maxLength: 60 }), async (all, steps) => {
+    const cuts = steps.reduce((some, step) => [...some, Math.min((some.at(-1) ?? 0) + step, all.length)], []);
+    const problem = await page.evaluate(([whole, at]) => lab.problem(whole, at), [all, cuts.length > 0 ? cuts : Array.from(all, (_, i) => i)]);
+    assert.equal(problem, null, JSON.stringify(problem));
+  });
+  await fc.assert(property, { numRuns: 400 });
+});
+
+test("a definition that comes late makes links of what is long drawn, and of nothing else", async () => {
+  await held();
+  const [before, after, isSame] = await page.evaluate(() => {
+    const one = lab.add();
+    const text = "See [here].\n\nAnd *this*.\n\nMore.\n\n";
+    one.show(text, { live: true });
+    lab.flush();
+    const [, other] = one.element.children;
+    const before = one.element.querySelectorAll("a").length;
+    one.show(`${text}[here]: https://late.example/\n\nEnd.\n\n`, { live: true });
+    lab.flush();
+    return [before, one.element.querySelector("a")?.href, other === one.element.children[1]];
+  });
+  assert.deepEqual([before, after, isSame], [0, "https://late.example/", true]);
+});
+
+test("blocks that are done keep their nodes, and one that grows keeps its focus", async () => {
+  await held();
+  const kept = await page.evaluate(() => {
+    const one = lab.add();
+    one.show("First.\n\n```\ncode\n", { live: true });
+    lab.flush();
+    const [first, code] = one.element.children;
+    code.querySelector("pre").focus();
+    one.show("First.\n\n```\ncode\nand more\n```\n\nLast.", { live: true });
+    lab.flush();
+    one.show("First.\n\n```\ncode\nand more\n```\n\nLast. The end.");
+    lab.flush();
+    return [first === one.element.children[0], code === one.element.children[1], document.activeElement === code.querySelector("pre"), one.element.innerText];
+  });
+  assert.deepEqual(kept.slice(0, 3), [true, true, true]);
+  assert.match(kept[3], /and more[^]*The end\./);
+});
+
+test("code is copied by one press, also where the clipboard has no API", async () => {
+  await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await held();
+  await page.evaluate(() => {
+    lab.add().show("```sh\necho one\n```");
+    lab.flush();
+  });
+  const read = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await read(), "echo one\n");
+  await page.getByRole("button", { name: "Copy", exact: true }).waitFor();
+
+  await page.evaluate(async () => {
+    await navigator.clipboard.writeText("");
+    navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
+  });
+  await page.getByRole("button", { name: "Copy", exact: true }).click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+  assert.equal(await read(), "echo one\n");
+  assert.equal(await page.evaluate(() => document.querySelectorAll("textarea").length), 0);
+});
+
+test("what is wide is scrolled by the keyboard", async () => {
+  await held();
+  await page.evaluate((text) => {
+    lab.add().show(text);
+    lab.flush();
+  }, `\`\`\`\n${"wide ".repeat(200)}\n\`\`\`\n\n|${"column|".repeat(40)}\n|${"-|".repeat(40)}\n|${"cell|".repeat(40)}`);
+  for (const name of ["Code", "Table"]) {
+    const box = page.getByRole("region", { name });
+    await box.focus();
+    await page.keyboard.press("ArrowRight");
+    await until(`${name} to scroll`, () => box.evaluate((one) => one.scrollLeft > 0));
+  }
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+});
+
+test("texts made to take long take a bounded time, and lose nothing", async (t) => {
+  await held();
+  for (const [name, text] of Object.entries(BOMBS)) {
+    const [ms, isWhole, problem] = await page.evaluate((all) => {
+      const one = lab.add();
+      const start = performance.now();
+      for (const part of [0.5, 0.9, 1]) {
+        one.show(all.slice(0, all.length * part), { live: part < 1 });
+        lab.flush();
+      }
+      const ms = performance.now() - start;
+      const said = new Set(all.match(/[\p{L}\p{N}]+/gu));
+      const shown = one.element.textContent.replace(/\s/g, ""); // a long line is broken
+      const isWhole = [...said].every((word) => shown.includes(word));
+      const strange = lab.strange(one.element);
+      one.element.remove();
+      return [ms, isWhole, strange];
+    }, text);
+    t.diagnostic(`${name}: ${ms.toFixed(0)} ms for ${text.length} characters`);
+    assert.deepEqual([isWhole, problem], [true, []], name);
+  }
+});
+
+test("200 KB in pieces of four characters end as 200 KB at once", async (t) => {
+  await page.evaluate(() => lab.libraries());
+  const [isSame, isRaw, longest] = await page.evaluate(async (text) => {
+    const drawn = (one) => new Promise((resolve) => {
+      let last = -1;
+      let still = 0;
+      const look = () => {
+        const now = one.element.getElementsByTagName("*").length;
+        still = now === last ? still + 1 : 0;
+        last = now;
+        if (still > 20) resolve();
+        else requestAnimationFrame(look);
+      };
+      look();
+    });
+    const grown = lab.add();
+    const channel = new MessageChannel();
+    const task = () => new Promise((resolve) => {
+      channel.port1.onmessage = resolve;
+      channel.port2.postMessage(0);
+    });
+    for (let at = 4, deltas = 1; at < text.length; at += 4, deltas += 1) {
+      grown.show(text.slice(0, at), { live: true });
+      if (deltas % 50 === 0) await task();
+    }
+    grown.show(text);
+    await drawn(grown);
+    const { longest } = lab;
+    const whole = lab.add();
+    whole.show(text);
+    await drawn(whole);
+    return [grown.element.innerHTML === whole.element.innerHTML, grown.element.dataset.raw === text, longest];
+  }, LONG);
+  t.diagnostic(`the longest task while it streamed: ${longest.toFixed(0)} ms`);
+  assert.deepEqual([isSame, isRaw], [true, true]);
+});
+
+test("a page whose policy lets no cleaned HTML in has plain text", async () => {
+  await open(hosts[1]);
+  const shown = await page.evaluate(async () => {
+    const one = lab.add();
+    one.show("**plain** <b>text</b>");
+    await lab.libraries();
+    await new Promise(requestAnimationFrame);
+    one.show("**plain** <b>text</b> that grows", { live: true });
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+    return [one.element.childElementCount, one.element.textContent];
+  });
+  assert.deepEqual(shown, [0, "**plain** <b>text</b> that grows"]);
+  // the browser tells of what the page forbade; nothing else went wrong
+  assert.ok(complaints.length > 0 && complaints.every((text) => /policy|TrustedHTML/i.test(text)), String(complaints));
+  await open(hosts[0]);
+});
+
+test("the libraries are small", async (t) => {
+  const folder = path.join(root, "static/vendor");
+  const files = (await fs.readdir(folder)).filter((name) => name.endsWith(".js"));
+  const sizes = await Promise.all(files.map(async (name) => [name, gzipSync(await fs.readFile(path.join(folder, name)), { level: 9 }).length]));
+  for (const [name, bytes] of sizes) t.diagnostic(`${name}: ${bytes} bytes compressed`);
+  assert.ok(sizes.reduce((sum, [, bytes]) => sum + bytes, 0) < 32_000);
+});
