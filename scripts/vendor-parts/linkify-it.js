@@ -5,23 +5,28 @@
 const ADDRESS =
   /(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[][^\s<>"`|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}|mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255})/giu;
 
+const AT_START = new RegExp(ADDRESS.source, "iuy");
+
 export class LinkifyIt {
   test(text) {
     return text.search(ADDRESS) >= 0;
   }
 
   matchAtStart(text) {
-    const found = this.match(text.slice(0, 2100));
-    return found?.[0].index === 0 ? found[0] : null;
+    AT_START.lastIndex = 0;
+    const found = AT_START.exec(text);
+    return found && link(found);
   }
 
   match(text) {
-    const found = Array.from(text.matchAll(ADDRESS), ({ 0: whole, index }) => {
-      const url = withoutEnd(whole);
-      return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
-    });
+    const found = Array.from(text.matchAll(ADDRESS), link);
     return found.length > 0 ? found : null;
   }
+}
+
+function link({ 0: whole, index }) {
+  const url = withoutEnd(whole);
+  return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
 }
 
 /** Without marks that end the sentence, and without a bracket that was opened in front of the address. */

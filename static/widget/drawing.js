@@ -55,7 +55,7 @@ function drawing(parent, t, md, purify) {
       for (const label of block.defines) known[label] ??= found.refs[label];
       if (!block.isHidden) done += 1;
     }
-    if (found.final > 0) prefix = text.slice(0, prefix.length + found.until);
+    if (found.final > 0 || !found.isWhole) prefix = text.slice(0, prefix.length + found.until);
     return found.isWhole;
   }
 
