@@ -4,23 +4,34 @@
 // parts and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
 
 import { startChat } from "./widget/chat.js";
+import { seat } from "./widget/seat.js";
 import { style } from "./widget/style.js";
 
 /** Shown anew where they change; the conversation goes on. */
 const LOOKS = ["heading", "placeholder", "greeting"];
 /** Where these change, another conversation is shown, or this one in another way: the chat starts again. */
 const WHOLE = ["mode", "base", "agent", "session", "view", "storage-key", "visitor", "history", "lang"];
-const DEFAULTS = { mode: "inline", view: "chat" };
 /** Where this file, or the bundle of it, was loaded from: there is the gateway. */
 const HOME = new URL(".", import.meta.url);
+/** What is in force where the page says nothing. */
+const DEFAULTS = {
+  mode: () => "inline",
+  view: () => "chat",
+  history: () => "400",
+  base: () => new URL(HOME, document.baseURI).href,
+  "storage-key": () => location.pathname,
+  theme: schemeOf,
+};
 const camel = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 
 class PorticoChat extends HTMLElement {
   static observedAttributes = ["open", ...LOOKS, ...WHOLE];
 
   #given = { credential: undefined, strings: undefined, suggestions: [] };
+  #seat = seat();
   #chat;
-  #stale = false;
+  /** What is done at the end of the task, once for all that changes in one go: the chat starts (again), or tries again. */
+  #due;
 
   constructor() {
     super();
@@ -35,12 +46,14 @@ class PorticoChat extends HTMLElement {
       delete this[name];
       this[name] = value;
     }
-    this.#chat ??= startChat(this, this.#given, HOME);
+    // a router may put the next one on the page before it takes this one away
+    if (!this.#chat) this.#soon("start");
   }
 
   disconnectedCallback() {
     this.#chat?.end();
     this.#chat = undefined;
+    this.#seat.leave();
   }
 
   /** Moved by `moveBefore`, which ends nothing. */
@@ -50,21 +63,26 @@ class PorticoChat extends HTMLElement {
     if (before === now || !this.#chat) return;
     if (name === "open") this.#chat.toggled();
     else if (LOOKS.includes(name)) this.#chat.look();
-    else this.#restart();
+    else this.#soon("start");
   }
 
-  /** Once for all that changes in one go. */
-  #restart() {
-    if (this.#stale) return;
-    this.#stale = true;
-    queueMicrotask(() => {
-      this.#stale = false;
-      if (!this.#chat) return;
-      const hadFocus = this.shadowRoot.activeElement;
-      this.#chat.end();
-      this.#chat = startChat(this, this.#given, HOME);
-      if (hadFocus) this.focus();
-    });
+  #soon(what) {
+    if (what === "start") this.#chat?.leave();
+    if (!this.#due) queueMicrotask(() => this.#now());
+    if (this.#due !== "start") this.#due = what;
+  }
+
+  /** The chat that goes with all that was set so far. */
+  #now() {
+    const due = this.#due;
+    this.#due = undefined;
+    if (due === "again") this.#chat?.again();
+    if (due !== "start" || !this.isConnected) return this.#chat;
+    const hadFocus = this.shadowRoot.activeElement;
+    this.#chat?.end();
+    this.#chat = startChat(this, this.#given, HOME, this.#seat);
+    if (hadFocus) this.focus();
+    return this.#chat;
   }
 
   get open() {
@@ -80,7 +98,7 @@ class PorticoChat extends HTMLElement {
   }
   set credential(ask) {
     this.#given.credential = ask;
-    this.#chat?.again();
+    if (this.#chat) this.#soon("again");
   }
 
   /** Words in place of the widget's own, by their key in `widget/strings.js`. */
@@ -89,7 +107,7 @@ class PorticoChat extends HTMLElement {
   }
   set strings(words) {
     this.#given.strings = words;
-    if (this.#chat) this.#restart();
+    if (this.#chat) this.#soon("start");
   }
 
   /** What an empty conversation offers to begin with. */
@@ -121,24 +139,31 @@ class PorticoChat extends HTMLElement {
     this.open = false;
   }
   send(text) {
-    this.#chat?.send(text);
+    this.#now()?.send(text);
   }
   async stop() {
-    await this.#chat?.stop();
+    await this.#now()?.stop();
   }
   newConversation() {
-    this.#chat?.renew();
+    this.#now()?.renew();
   }
   focus() {
-    this.#chat?.focus();
+    this.#now()?.focus();
   }
+}
+
+/** As `color-scheme` decides it. */
+function schemeOf(host) {
+  const { colorScheme } = getComputedStyle(host);
+  const mayBeDark = /dark/.test(colorScheme);
+  return mayBeDark && (!/light/.test(colorScheme) || matchMedia("(prefers-color-scheme: dark)").matches) ? "dark" : "light";
 }
 
 for (const name of [...LOOKS, ...WHOLE, "theme"]) {
   if (name === "lang") continue;
   Object.defineProperty(PorticoChat.prototype, camel(name), {
     get() {
-      return this.getAttribute(name) ?? DEFAULTS[name] ?? "";
+      return this.getAttribute(name) ?? DEFAULTS[name]?.(this) ?? "";
     },
     set(value) {
       if (value === null || value === undefined) this.removeAttribute(name);

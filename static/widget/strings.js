@@ -72,6 +72,7 @@ const en = {
   problemExpired: "Its time is over; the assistant was told.",
   problemAlreadyDecided: "Somebody else has answered already.",
   problemDigestMismatch: "What is asked has changed. Load the page again before you decide.",
+  problemInvalidBase: "The chat on this page is set up wrongly: its server's address is none.",
   problemOther: "That did not work: {reason}",
   // notices
   endAborted: "This answer was stopped.",
@@ -206,6 +207,7 @@ const zh = {
   problemExpired: "已超过时限，助手已得知。",
   problemAlreadyDecided: "其他人已先行处理。",
   problemDigestMismatch: "请求内容已变化，请刷新页面后再决定。",
+  problemInvalidBase: "此页面的聊天设置有误：服务器地址无效。",
   problemOther: "操作未成功：{reason}",
   endAborted: "回复已停止。",
   endAbortedUser: "您已停止此回复。",
