@@ -4,6 +4,7 @@
 // parts and custom properties. One life of the element on a page, from connected to disconnected, is a chat (`widget/chat.js`).
 
 import { languageOf, startChat } from "./widget/chat.js";
+import { seat } from "./widget/seat.js";
 import { load } from "./widget/strings.js";
 import { style } from "./widget/style.js";
 
@@ -11,18 +12,29 @@ import { style } from "./widget/style.js";
 const LOOKS = ["heading", "placeholder", "greeting"];
 /** Where these change, another conversation is shown, or this one in another way: the chat starts again. */
 const WHOLE = ["mode", "base", "agent", "session", "view", "storage-key", "visitor", "history", "lang"];
-const DEFAULTS = { mode: "inline", view: "chat" };
 /** Where this file, or the bundle of it, was loaded from: there is the gateway. */
 const HOME = new URL(".", import.meta.url);
+/** What is in force where the page says nothing. */
+const DEFAULTS = {
+  mode: () => "inline",
+  view: () => "chat",
+  history: () => "400",
+  base: () => new URL(HOME, document.baseURI).href,
+  "storage-key": () => location.pathname,
+  theme: schemeOf,
+};
 const camel = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
 
 class PorticoChat extends HTMLElement {
   static observedAttributes = ["open", ...LOOKS, ...WHOLE];
 
   #given = { credential: undefined, strings: undefined, suggestions: [] };
+  #seat = seat();
   #chat;
-  #stale = false;
-  /** What the page asked of the chat before it had its words. */
+  /** What is done at the end of the task, once for all that changes in one go: the chat starts (again), or tries again. */
+  #due;
+  /** The words that are on their way, and what the page has asked of the chat that waits for them. */
+  #coming;
   #asked = [];
 
   constructor() {
@@ -38,35 +50,15 @@ class PorticoChat extends HTMLElement {
       delete this[name];
       this[name] = value;
     }
-    if (!this.#chat) this.#start();
+    // a router may put the next one on the page before it takes this one away
+    if (!this.#chat) this.#soon("start");
   }
 
   disconnectedCallback() {
-    this.#end();
-    this.#asked = [];
-  }
-
-  /** At once, unless the words of its language have to come. */
-  #start() {
-    const coming = load(languageOf(this));
-    if (coming) coming.then(() => this.isConnected && !this.#chat && this.#begin());
-    else this.#begin();
-  }
-
-  #begin() {
-    this.#chat = startChat(this, this.#given, HOME);
-    for (const act of this.#asked.splice(0)) act(this.#chat);
-  }
-
-  #end() {
     this.#chat?.end();
-    this.#chat = undefined;
-  }
-
-  /** Runs `act` with the chat, or as soon as there is one. */
-  #ask(act) {
-    if (this.#chat) return act(this.#chat);
-    if (this.isConnected) this.#asked.push(act);
+    this.#chat = this.#coming = undefined;
+    this.#asked = [];
+    this.#seat.leave();
   }
 
   /** Moved by `moveBefore`, which ends nothing. */
@@ -76,21 +68,41 @@ class PorticoChat extends HTMLElement {
     if (before === now || !this.#chat) return;
     if (name === "open") this.#chat.toggled();
     else if (LOOKS.includes(name)) this.#chat.look();
-    else this.#restart();
+    else this.#soon("start");
   }
 
-  /** Once for all that changes in one go. */
-  #restart() {
-    if (this.#stale) return;
-    this.#stale = true;
-    queueMicrotask(() => {
-      this.#stale = false;
-      if (!this.#chat) return;
-      const hadFocus = this.shadowRoot.activeElement;
-      this.#end();
-      this.#start();
-      if (hadFocus) this.focus();
-    });
+  #soon(what) {
+    if (what === "start") this.#chat?.leave();
+    if (!this.#due) queueMicrotask(() => this.#now());
+    if (this.#due !== "start") this.#due = what;
+  }
+
+  /** The chat that goes with all that was set so far; none as long as its words are on their way. */
+  #now() {
+    const due = this.#due;
+    this.#due = undefined;
+    if (due === "again") this.#chat?.again();
+    if (due !== "start" || !this.isConnected) return this.#chat;
+    const hadFocus = this.shadowRoot.activeElement;
+    this.#chat?.end();
+    this.#chat = undefined;
+    const coming = (this.#coming = load(languageOf(this)));
+    if (coming) coming.then(() => coming === this.#coming && this.#begin(hadFocus));
+    else this.#begin(hadFocus);
+    return this.#chat;
+  }
+
+  #begin(hadFocus) {
+    this.#coming = undefined;
+    this.#chat = startChat(this, this.#given, HOME, this.#seat);
+    if (hadFocus) this.focus();
+    for (const act of this.#asked.splice(0)) act(this.#chat);
+  }
+
+  #ask(act) {
+    const chat = this.#now();
+    if (chat) act(chat);
+    else if (this.#coming) this.#asked.push(act);
   }
 
   get open() {
@@ -106,7 +118,7 @@ class PorticoChat extends HTMLElement {
   }
   set credential(ask) {
     this.#given.credential = ask;
-    this.#chat?.again();
+    if (this.#chat) this.#soon("again");
   }
 
   /** Words in place of the widget's own, by their key in `widget/strings.js`. */
@@ -115,7 +127,7 @@ class PorticoChat extends HTMLElement {
   }
   set strings(words) {
     this.#given.strings = words;
-    if (this.#chat) this.#restart();
+    if (this.#chat) this.#soon("start");
   }
 
   /** What an empty conversation offers to begin with. */
@@ -150,7 +162,7 @@ class PorticoChat extends HTMLElement {
     this.#ask((chat) => chat.send(text));
   }
   async stop() {
-    await this.#chat?.stop();
+    await this.#now()?.stop();
   }
   newConversation() {
     this.#ask((chat) => chat.renew());
@@ -160,11 +172,18 @@ class PorticoChat extends HTMLElement {
   }
 }
 
+/** As `color-scheme` decides it. */
+function schemeOf(host) {
+  const { colorScheme } = getComputedStyle(host);
+  const mayBeDark = /dark/.test(colorScheme);
+  return mayBeDark && (!/light/.test(colorScheme) || matchMedia("(prefers-color-scheme: dark)").matches) ? "dark" : "light";
+}
+
 for (const name of [...LOOKS, ...WHOLE, "theme"]) {
   if (name === "lang") continue;
   Object.defineProperty(PorticoChat.prototype, camel(name), {
     get() {
-      return this.getAttribute(name) ?? DEFAULTS[name] ?? "";
+      return this.getAttribute(name) ?? DEFAULTS[name]?.(this) ?? "";
     },
     set(value) {
       if (value === null || value === undefined) this.removeAttribute(name);

@@ -1,6 +1,7 @@
 // What a screen reader is told, in one polite region: that an answer began, the answer once it is whole, what waits for the person, and the
 // connection. The conversation itself is no live region, or every word of a stream would be read.
 
+import { spell } from "../client.js";
 import { element } from "./dom.js";
 
 /** An answer is read to this many characters; the whole of it is in the conversation. */
@@ -23,11 +24,11 @@ export function announcer(t) {
   const on = {
     turn_start: () => say(t("answering")),
     message({ content }) {
-      const text = plain(content.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
-      if (text) say(t("newAnswer", { text: text.length > MOST ? `${text.slice(0, MOST)}…` : text }));
+      const text = heardOf(content.map((block) => (block.type === "text" ? block.text : "")).join("\n"));
+      if (text) say(t("newAnswer", { text }));
     },
-    approval_requested: ({ tool }) => say(t("allow", { tool })),
-    question_asked: ({ questions }) => say(`${t("question")}: ${questions.map(({ text }) => text).join(" ")}`),
+    approval_requested: ({ tool }) => say(t("allow", { tool: spell(tool) })),
+    question_asked: ({ questions }) => say(`${t("question")}: ${heardOf(questions.map(({ text }) => text).join(" "))}`),
   };
   return {
     region,
@@ -45,8 +46,14 @@ export function announcer(t) {
   };
 }
 
-/** Markdown as it sounds: without its marks, links by their words. */
+/** The beginning of a text as it sounds. What is cut off is not looked at: that takes time with the square of its length. */
+function heardOf(text) {
+  const sounds = plain(text.slice(0, 4 * MOST));
+  return text.length > 4 * MOST || sounds.length > MOST ? `${sounds.slice(0, MOST)}…` : sounds;
+}
+
+/** Markdown without its marks, links by their words. */
 function plain(text) {
-  const worded = text.replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1");
-  return worded.replace(/```\w*|[*_`#|>~]|^\s*[-:| ]+$/gm, "").replace(/\s+/g, " ").trim();
+  const worded = text.replace(/!?\[([^[\]]{0,300})\]\([^()]{0,1000}\)/g, "$1");
+  return worded.replace(/^[-:| ]+$|```\w*|[*_`#|>~]/gm, "").replace(/\s+/g, " ").trim();
 }

@@ -61,7 +61,7 @@ export function composer(t, { draft, keep, send, stop, problem, placeholder }) {
     grow,
     focus: () => field.focus({ preventScroll: true }),
     /** Puts a text back in front of the draft. */
-    giveBack: (text) => write(field.value ? `${text}\n${field.value}` : text),
+    giveBack: (text) => text && write(field.value ? `${text}\n${field.value}` : text),
     look: () => (field.placeholder = placeholder() || t("placeholder")),
     running(is) {
       if (!is && stopButton.getRootNode().activeElement === stopButton) field.focus({ preventScroll: true });

@@ -1,7 +1,8 @@
 // The conversation as a list of keyed nodes: what did not change is not touched, and a long one is drawn in slices, newest first.
 
-import { drawing } from "./rows.js";
 import { element } from "./dom.js";
+import { last } from "./last.js";
+import { drawing } from "./rows.js";
 
 /** How long one slice of drawing may take, in ms: a fifth of what a person would notice. */
 const SLICE_MS = 20;
@@ -11,17 +12,25 @@ export function conversation(t, actions, drawn) {
   const list = element("ol", "list");
   list.role = "list";
   const standing = new Map();
+  /** The rows that stand whatever is being written, and the row of that. */
+  const settled = last(rowsOf);
+  let live;
   let rows = [];
-  let of = {};
+  let of = [];
   /** How many of the rows, from the end, are drawn. */
   let most = 0;
   let next;
 
   function draw({ view, outbox }) {
-    if (of.items !== view.items || of.live !== view.live || of.outbox !== outbox) {
-      of = { items: view.items, live: view.live, outbox };
-      rows = rowsOf(view, outbox);
+    const now = settled(view.items, outbox);
+    const row = view.live?.text ? { key: view.live.message_id, kind: "message", value: view.live } : undefined;
+    const isGrown = now === of && row && row.key === live?.key && standing.has(row.key);
+    if (isGrown) {
+      live.value = row.value;
+      return stand(live, standing.get(live.key));
     }
+    [of, live] = [now, row];
+    rows = [...now.said, ...(row ? [row] : []), ...now.queued];
     slice();
   }
 
@@ -78,7 +87,7 @@ export function conversation(t, actions, drawn) {
       clearTimeout(next);
       standing.clear();
       list.replaceChildren();
-      [rows, of, most] = [[], {}, 0];
+      [rows, of, live, most] = [[], [], undefined, 0];
     },
   };
 }
@@ -87,21 +96,27 @@ export function conversation(t, actions, drawn) {
 const isSame = (a, b) => a === b || (Array.isArray(a) && a.length === b.length && a.every((one, at) => one === b[at]));
 
 /** What stands in the list, in order: `{key, kind, value}`. What waits for its turn stands below the answer that is being written. */
-function rowsOf({ items, live }, outbox) {
-  const rows = [];
+function rowsOf(items, outbox) {
+  const said = [];
   const queued = [];
-  let day;
+  let midnight = -Infinity;
   for (const item of items) {
-    const date = new Date(item.at).toDateString();
-    if (day && date !== day) rows.push({ key: `day ${date}`, kind: "day", value: item.at });
-    day = date;
+    const row = { key: item.key, kind: item.kind, value: item };
     // an answer keeps its row from its first letter on
-    if (item.kind === "message") (item.queued ? queued : rows).push({ key: item.message_id, kind: "message", value: item });
-    else if (item.kind !== "tool") rows.push({ key: item.key, kind: item.kind, value: item });
-    else if (rows.at(-1)?.kind === "tools") rows.at(-1).value.push(item);
-    else rows.push({ key: item.key, kind: "tools", value: [item] });
+    if (item.kind === "message") row.key = item.message_id;
+    if (item.queued) {
+      queued.push(row);
+      continue;
+    }
+    // a message that waited over midnight is older than what it stands below
+    if (Date.parse(item.at) >= midnight) {
+      if (said.length) said.push({ key: `day ${item.key}`, kind: "day", value: item.at });
+      midnight = new Date(item.at).setHours(24, 0, 0, 0);
+    }
+    if (item.kind !== "tool") said.push(row);
+    else if (said.at(-1)?.kind === "tools") said.at(-1).value.push(item);
+    else said.push({ ...row, kind: "tools", value: [item] });
   }
-  if (live?.text) rows.push({ key: live.message_id, kind: "message", value: live });
   for (const one of outbox) queued.push({ key: one.key, kind: "outgoing", value: one });
-  return [...rows, ...queued];
+  return { said, queued };
 }

@@ -34,23 +34,25 @@ export function remember(place, session, { follow, saw }, signal) {
   const tab = safely("sessionStorage");
   const name = `portico.chat:${place}`;
   const ofDraft = `${name}.draft ${session}`;
+  const ofSeen = `${name}.seen ${session}`;
   let kept = read();
 
   function read() {
+    // nothing but what is written there: a page may have added to what all objects have
     try {
-      return JSON.parse(local.getItem(name)) ?? {};
+      return { __proto__: null, ...JSON.parse(local.getItem(name)) };
     } catch {
-      return {};
+      return { __proto__: null };
     }
   }
   function write(value) {
-    kept = value;
+    kept = { __proto__: null, ...value };
     local.setItem(name, JSON.stringify(value));
   }
   addEventListener(
     "storage",
     (event) => {
-      if (event.key === `${name}.seen`) saw();
+      if (event.key === ofSeen) saw();
       if (event.key !== name && event.key !== null) return;
       const before = kept;
       kept = read();
@@ -85,10 +87,10 @@ export function remember(place, session, { follow, saw }, signal) {
     },
     /** The seq up to which a session's messages were seen; undefined where none was. */
     seen(id) {
-      const [of, seq] = (local.getItem(`${name}.seen`) ?? "").split(" ");
+      const [of, seq] = (local.getItem(ofSeen) ?? "").split(" ");
       return of === id ? Number(seq) : undefined;
     },
-    see: (id, seq) => local.setItem(`${name}.seen`, `${id} ${seq}`),
+    see: (id, seq) => local.setItem(ofSeen, `${id} ${seq}`),
     get draft() {
       return tab.getItem(ofDraft) ?? "";
     },

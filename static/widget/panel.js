@@ -4,6 +4,7 @@ import { announcer } from "./announce.js";
 import { composer } from "./composer.js";
 import { button, element } from "./dom.js";
 import { ICONS, iconButton } from "./icons.js";
+import { last } from "./last.js";
 import { launcher } from "./launcher.js";
 import { conversation } from "./list.js";
 import { libraries } from "./markdown.js";
@@ -11,8 +12,11 @@ import { keepEnd } from "./scroll.js";
 
 let panels = 0;
 
-/** `send`, `stop`, `renew` and `again` are what a person asks for; `attempt(what)` also tells the page what it failed at. */
-export function openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt }) {
+/**
+ * `send`, `stop`, `renew` and `again` are what a person asks for; `attempt(what)` also tells the page what it failed at; `looked()` hears that
+ * the panel came into sight or went.
+ */
+export function openPanel({ host, given, t, memory, signal, send, stop, renew, again, attempt, looked }) {
   const isLauncher = host.mode === "launcher";
   const root = host.shadowRoot;
   let session;
@@ -20,6 +24,11 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   const actions = {
     retry: (key) => session.retry(key),
     discard: (key) => session.discard(key),
+    takeBack(key) {
+      write.giveBack(session.outbox.find((one) => one.key === key)?.text);
+      session.discard(key);
+      focus();
+    },
     decide: (id, decision) => attempt(() => session.decide(id, decision)),
     answer: (id, answers) => attempt(() => session.answer(id, answers)),
     artifact: (id) => attempt(() => artifact(id)),
@@ -63,16 +72,24 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   panel.setAttribute("aria-labelledby", heading.id);
   const status = announcer(t);
   const frame = isLauncher && launcher(t, { host, panel, head, signal, focus });
-  for (const one of [panel, status.region, ...(frame ? [frame.button] : [])]) one.lang = t.lang;
-  root.replaceChildren(...(frame ? [frame.button] : []), panel, status.region);
+  const all = element("div", "frame", ...(frame ? [frame.button] : []), panel, status.region);
+  all.lang = t.lang;
+  root.replaceChildren(all);
   const scroll = keepEnd(log, content, list.element, () => (draw(), watch()));
+  const sized = new ResizeObserver(looked);
+  sized.observe(panel);
 
   let mark = 0;
   let hasLibraries = false;
+  let isLoading = false;
   const near = { root: log, rootMargin: "400px 0px 0px" };
   const sight = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && !scroll.following && loadEarlier(), near);
 
   const isShown = () => !isLauncher || host.open;
+  /** Also where the page hides what is around it: a dialog that is closed, a tab that is not chosen. */
+  const isSeen = () => isShown() && document.visibilityState === "visible" && (panel.checkVisibility?.() ?? true);
+  const isTold = last((items) => items.some(({ state: is }) => is === "pending" || is === "running"));
+  const countBelow = last((items, after) => items.filter(({ kind, seq }) => kind === "message" && seq > after).length);
 
   function draw() {
     if (!isShown()) return status.connection(session.connection.state);
@@ -90,7 +107,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     state.dataset.state = connection.state;
     write.running(view.turn !== null);
     write.element.hidden = isOver();
-    on.hidden = !isOver();
+    on.hidden = !isOver() || isAstray(connection);
     if (isOver()) {
       problem(over(connection));
       on.textContent = t(mayPass(connection) ? "tryAgain" : "newConversation");
@@ -103,8 +120,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   /** What the agent does while no text of it can be seen. */
   function doing() {
     const { view } = session;
-    const isTold = view.items.some(({ state: is }) => is === "pending" || is === "running");
-    typing.hidden = view.turn === null || Boolean(view.live?.text) || isTold;
+    typing.hidden = view.turn === null || Boolean(view.live?.text) || isTold(view.items);
     typing.textContent = t.of("mode", view.mode ?? "requesting");
   }
 
@@ -112,7 +128,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   function place() {
     const { view } = session;
     if (scroll.following) mark = view.head;
-    const count = scroll.following ? 0 : view.items.filter(({ kind, seq }) => kind === "message" && seq > mark).length;
+    const count = scroll.following ? 0 : countBelow(view.items, mark);
     newest.hidden = scroll.following;
     newer.textContent = count ? t.number(count) : "";
     newest.ariaLabel = count ? `${t("newest")} (${t.number(count)})` : t("newest");
@@ -122,6 +138,9 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   /** With another credential it may be answered otherwise. */
   const mayPass = ({ reason, problem: why }) => reason === "refused" && why?.status !== 404;
 
+  /** No request can be made, whoever asks. */
+  const isAstray = ({ problem: why }) => why?.code === "invalid_base";
+
   /** Only what is not fine is worth words. */
   function stateOf({ state: is }) {
     if (is === "closed") return t("closed");
@@ -130,6 +149,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   }
 
   function over({ reason, problem: why }) {
+    if (isAstray({ problem: why })) return t.problem(why);
     if (reason !== "refused") return t.of("closed", reason);
     if (why?.status === 404) return t("closedMissing");
     return why?.status === 401 ? t("problemUnauthorized") : t("closedRefused");
@@ -140,13 +160,17 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
   }
 
   async function loadEarlier() {
+    if (isLoading) return;
+    isLoading = true;
     try {
       await attempt(() => session.earlier());
-      // what came may be short
+      // the session tells of it in a task of its own; only what is drawn says whether the person is still near the top
+      await new Promise((resolve) => setTimeout(resolve));
       watch();
     } catch (error) {
       problem(t.problem(error));
     }
+    isLoading = false;
   }
 
   /** Looks, once and then at each change, whether the person is near the top: they went there, for a short list is there by itself. */
@@ -199,6 +223,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     look,
     problem,
     isShown,
+    isSeen,
     focus,
     heard: status.heard,
     giveBack: write.giveBack,
@@ -212,6 +237,7 @@ export function openPanel({ host, given, t, memory, signal, send, stop, renew, a
     },
     end() {
       sight.disconnect();
+      sized.disconnect();
       scroll.end();
       status.end();
       list.clear();

@@ -28,11 +28,10 @@ function message(t, { value: { role = "assistant" } }) {
     element: made,
     update(value) {
       const isLive = value.kind === undefined;
-      made.dataset.raw = value.text;
       made.classList.toggle("live", isLive);
       made.classList.toggle("queued", Boolean(value.queued));
       if (drawn) drawn.show(value.text, { live: isLive });
-      else body.textContent = value.text;
+      else body.textContent = made.dataset.raw = value.text;
       if (value.at) made.title = t.moment(new Date(value.at));
       if (value.reasoning && !thought) {
         thought = element("details", "thought", element("summary", "", t("reasoning")), element("p", "plain", value.reasoning));
@@ -43,8 +42,11 @@ function message(t, { value: { role = "assistant" } }) {
   };
 }
 
-/** A message that is not in the session yet. */
-function outgoing(t, { value: { key, text } }, { retry, discard }) {
+/** Statuses of a request that is wrong in itself: the same one again can only be refused again. */
+const WRONG = [400, 409, 413, 422];
+
+/** A message that is not in the session yet. `takeBack` makes it a draft again. */
+function outgoing(t, { value: { key, text } }, { retry, discard, takeBack }) {
   const body = element("div", "plain", text);
   const { made, under } = bubble(t, "user", body);
   body.dir = "auto";
@@ -55,8 +57,9 @@ function outgoing(t, { value: { key, text } }, { retry, discard }) {
       made.dataset.state = state;
       const words = state === "refused" ? `${t("refused")}. ${t.of("problem", problem.code, { reason: problem.message })}` : t(state);
       under.replaceChildren(words);
-      if (state === "refused") under.append(button(t("tryAgain"), "link", () => retry(key)));
-      if (state === "refused" || state === "waiting") under.append(button(t("discard"), "link", () => discard(key)));
+      const isWrong = state === "refused" && WRONG.includes(problem.status);
+      if (state === "refused" && !isWrong) under.append(button(t("tryAgain"), "link", () => retry(key)));
+      if (state === "refused" || state === "waiting") under.append(button(t("discard"), "link", () => (isWrong ? takeBack : discard)(key)));
     },
   };
 }

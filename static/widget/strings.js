@@ -71,6 +71,7 @@ const en = {
   problemExpired: "Its time is over; the assistant was told.",
   problemAlreadyDecided: "Somebody else has answered already.",
   problemDigestMismatch: "What is asked has changed. Load the page again before you decide.",
+  problemInvalidBase: "The chat on this page is set up wrongly: its server's address is none.",
   problemOther: "That did not work.",
   // notices
   endAborted: "This answer was stopped.",

@@ -33,7 +33,7 @@ describe("with a real small model", () => {
     const { page, answers } = tab;
     await tab.say("Tell me a story about a fox.");
     const longerThan = (length) => until(`more than ${length} characters`, async () => {
-      const text = (await answers.count()) ? await answers.last().getAttribute("data-raw") : "";
+      const text = await tab.text();
       return text.length > length ? text : null;
     });
 

@@ -52,12 +52,13 @@ const log = (tab) => tab.chat.getByRole("log");
 const fromEnd = (tab) => log(tab).evaluate((one) => Math.round(one.scrollHeight - one.scrollTop - one.clientHeight));
 const atEnd = (tab) => until("the end in view", async () => (await fromEnd(tab)) < 4);
 
-/** The shortest of three: a machine that does something else at that moment says nothing of the widget. */
+/** The median of five: what else a machine does meanwhile says nothing of the widget, and neither does its best moment. */
 async function smooth(what, once) {
-  let most = Infinity;
-  for (let turn = 0; turn < 3 && most >= 100; turn += 1) most = Math.min(most, await once());
-  console.log(`# ${what}: the longest task took ${most} ms`);
-  assert.ok(most < 100, `a task of ${most} ms`);
+  const most = [];
+  for (let turn = 0; turn < 5; turn += 1) most.push(await once());
+  console.log(`# ${what}: the longest tasks took ${most.join(", ")} ms`);
+  const median = most.toSorted((a, b) => a - b)[2];
+  assert.ok(median < 100, `a task of ${median} ms`);
 }
 
 test("300 messages are drawn without a task of 100 ms, the newest first, and so is one that streams below them", async () => {
@@ -80,8 +81,11 @@ test("300 messages are drawn without a task of 100 ms, the newest first, and so 
   await smooth("streaming below them", async () => {
     next = gated();
     await tab.say("More");
-    for (let piece = 0; piece < 200; piece += 1) next.more(PIECE);
-    await until("its text", async () => (await tab.answers.last().getAttribute("data-raw")).length === 200 * PIECE.length);
+    for (let piece = 0; piece < 200; piece += 1) {
+      next.more(PIECE);
+      await new Promise(setImmediate);
+    }
+    await until("its text", async () => (await tab.text()).length === 200 * PIECE.length);
     await atEnd(tab);
     next.end();
     await tab.turnEnds();
@@ -120,7 +124,7 @@ test("older messages come by themselves at the top, and what is seen stays where
   const first = async () => (await tab.shown())[0][1];
   const before = await first();
   assert.notEqual(before, "Question 0");
-  const place = () => tab.chat.locator(`.message[data-raw="${before}"]`).evaluate((one) => Math.round(one.getBoundingClientRect().top));
+  const place = () => tab.chat.locator(`.message [data-raw="${before}"], .message[data-raw="${before}"]`).evaluate((one) => Math.round(one.getBoundingClientRect().top));
   let letOn;
   const held = new Promise((resolve) => (letOn = resolve));
   await tab.page.route("**/records?**", async (route) => (await held, route.continue()));

@@ -77,7 +77,7 @@ export async function openPage(url, { context, ...options } = {}) {
   });
   await page.goto(url);
   const chat = page.locator("portico-chat").first();
-  return {
+  const tab = {
     page,
     chat,
     complaints,
@@ -92,7 +92,10 @@ export async function openPage(url, { context, ...options } = {}) {
     /** Stop shows while a turn runs; call it after something of the turn was seen. */
     turnEnds: () => chat.getByRole("button", { name: "Stop" }).waitFor({ state: "hidden" }),
     /** What is shown, to the byte. */
-    shown: () => chat.locator(".message").evaluateAll((all) => all.map((one) => [one.dataset.role, one.dataset.raw])),
+    shown: () =>
+      chat.locator(".message").evaluateAll((all) => all.map((one) => [one.dataset.role, one.dataset.raw ?? one.querySelector(".markdown").dataset.raw])),
+    /** What the newest answer shows, "" where there is none. */
+    text: async () => ((await tab.answers.count()) ? ((await tab.answers.last().locator(".markdown").getAttribute("data-raw")) ?? "") : ""),
     sessionId: () => chat.evaluate((one) => one.sessionId),
     /** Nothing was complained of, but what `allowed` tells of: the browser itself reports connections that are cut. */
     async finish(allowed = /(?!)/) {
@@ -101,6 +104,7 @@ export async function openPage(url, { context, ...options } = {}) {
       await (context ? page : profile).close();
     },
   };
+  return tab;
 }
 
 /** The session as the gateway has it: `[role, text]` of each message. */

@@ -23,7 +23,7 @@ describe("while an answer streams", () => {
 
   const longerThan = (tab, length) =>
     until(`more than ${length} characters`, async () => {
-      const text = (await tab.answers.count()) ? await tab.answers.last().getAttribute("data-raw") : "";
+      const text = await tab.text();
       return text.length > length ? text : null;
     });
 

@@ -63,6 +63,7 @@ export const words = {
   problemExpired: "已超过时限，助手已得知。",
   problemAlreadyDecided: "其他人已先行处理。",
   problemDigestMismatch: "请求内容已变化，请刷新页面后再决定。",
+  problemInvalidBase: "此页面的聊天设置有误：服务器地址无效。",
   problemOther: "操作未成功。",
   endAborted: "回复已停止。",
   endAbortedUser: "您已停止此回复。",

@@ -1,24 +1,29 @@
 // The frame: launcher, header, conversation, composer. What stands in a row has sheets of its own.
 
 export const panel = `
-:host {
-  display: block;
-  block-size: 36rem;
-  min-block-size: 18rem;
-  color: var(--_ink);
-  font: var(--_size)/1.5 var(--_font);
-  text-align: start;
-}
+:host { display: block; block-size: 36rem; min-block-size: 18rem; }
 :host([hidden]) { display: none; }
-:host([theme="light"]) { color-scheme: light; }
-:host([theme="dark"]) { color-scheme: dark; }
-:host([mode="launcher"]) {
+:host([mode="launcher"]) { position: fixed; block-size: auto; min-block-size: 0; }
+/* what a page's text inherits would change what is read here, and a rule of its own for all elements comes before those for :host */
+.frame {
+  all: initial;
+  box-sizing: border-box;
+  display: block;
+  block-size: 100%;
+  color: var(--_ink);
+  color-scheme: inherit;
+  font: var(--_size)/1.5 var(--_font);
+  pointer-events: inherit;
+  visibility: inherit;
+}
+:host([theme="light"]) .frame { color-scheme: light; }
+:host([theme="dark"]) .frame { color-scheme: dark; }
+:host([mode="launcher"]) .frame {
   position: fixed;
-  inset-block-end: max(1.25rem, env(safe-area-inset-bottom));
-  inset-inline-end: max(1.25rem, env(safe-area-inset-right));
+  inset-block-end: var(--portico-inset-block, max(1.25rem, env(safe-area-inset-bottom)));
+  inset-inline-end: var(--portico-inset-inline, max(1.25rem, env(safe-area-inset-right)));
   z-index: var(--portico-z-index, 9999);
   block-size: auto;
-  min-block-size: 0;
 }
 *, ::before, ::after { box-sizing: border-box; }
 [hidden] { display: none !important; }
@@ -242,7 +247,7 @@ summary { cursor: pointer; }
   border-radius: 1.5rem;
   background: var(--_page);
 }
-.composer:has(.input:focus-visible) { border-color: var(--_accent); outline: 1px solid var(--_accent); }
+.composer:focus-within { border-color: var(--_accent); outline: 1px solid var(--_accent); }
 .input {
   flex: 1;
   min-inline-size: 0;
