@@ -82,7 +82,7 @@ async function problemOf(answer) {
 function wordsFor(code) {
   if (code === "local_key_required") return LOCAL_KEY;
   if (code !== "unauthorized") return undefined;
-  const what = credential() ? "This server does not take the key that this page was opened with." : "This page needs a key, and each tab one of its own.";
+  const what = credential() ? "This server does not take the key that this page was opened with." : "This tab has no key, and each tab needs one.";
   return `${what} Open ${location.origin}/#key=KEY with your key in place of KEY. Who runs the server gives you one.`;
 }
 

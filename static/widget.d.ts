@@ -11,31 +11,34 @@ import type { Connection, Outgoing, View } from "./client.js";
  * (`customElements.whenDefined("portico-chat")`).
  */
 export interface PorticoChat extends HTMLElement {
-  /** `inline` fills its box; `launcher` is a button at the corner of the page, with a panel. An attribute too, as all down to `theme`. */
+  /**
+   * `inline`, the default, is as wide as its box; `launcher` is a button at the corner of the page, with a panel. It is an attribute, as all
+   * down to `theme`; where an attribute is not set, the property tells the default.
+   */
   mode: "inline" | "launcher";
   /** With `launcher`: whether the panel is open. */
   open: boolean;
-  /** The URL of the gateway; empty is where the script came from. */
+  /** The URL of the gateway; the default is where the script came from. */
   get base(): string;
   set base(url: string | URL);
   /** Which agent a new session gets; empty is the gateway's default. */
   agent: string;
   /** The id of a session that exists, in place of the visitor's own. */
   session: string;
-  /** `chat` unless set. */
+  /** The default is `chat`. */
   view: "chat" | "owner";
-  /** How many of the newest records to begin with, `"0"` for all; empty is the client's 400. It reads as a string. */
+  /** How many of the newest records to begin with, 0 for all; the default is 400. It reads as a string. */
   get history(): string;
   set history(records: string | number);
   /** Your own id of who is signed in. */
   visitor: string;
-  /** The attribute `storage-key`: elements with the same one share a conversation; empty is the page's path. */
+  /** The attribute `storage-key`: elements with the same one share a conversation; the default is the page's path. */
   storageKey: string;
   heading: string;
   placeholder: string;
   greeting: string;
-  /** Empty is the page's `color-scheme`. */
-  theme: "light" | "dark" | "";
+  /** The default follows the page's `color-scheme`. */
+  theme: "light" | "dark";
 
   /** Asked before each request for the bearer to send; `refused` is true where the last one was answered 401. */
   credential: ((ask: { refused: boolean }) => string | null | undefined | Promise<string | null | undefined>) | undefined;
@@ -80,7 +83,7 @@ export interface PorticoChat extends HTMLElement {
 
 /** The element's own events; they bubble, so that `document` hears them too. */
 export interface PorticoEvents {
-  /** Another conversation is shown; `id` is null until its first message. */
+  /** Another conversation is shown than before; `id` is null until its first message. */
   "portico-session": CustomEvent<{ id: string | null }>;
   "portico-message": CustomEvent<{ message_id: string; role: "user" | "assistant" | "human"; text: string }>;
   /** The record `done`: a turn is over. */
@@ -89,8 +92,8 @@ export interface PorticoEvents {
   "portico-approval": CustomEvent<{ type: "approval_requested" | "tool_approval"; approval_id: string; [member: string]: unknown }>;
   "portico-unread": CustomEvent<{ count: number }>;
   "portico-toggle": CustomEvent<{ open: boolean }>;
-  /** `message` is for the visitor, `detail` is what the gateway says, for who runs the page. */
-  "portico-problem": CustomEvent<{ code: string; message: string; detail?: string }>;
+  /** `message` is for the visitor, `detail` is what the gateway says, for who runs the page; `status` is 0 without an answer. */
+  "portico-problem": CustomEvent<{ code: string; message: string; status: number; detail: string }>;
 }
 
 export interface PorticoChatEventMap extends HTMLElementEventMap, PorticoEvents {}

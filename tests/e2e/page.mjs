@@ -345,7 +345,7 @@ describe("with configured keys", () => {
 
     const second = await page.context().newPage();
     await second.goto(page.url());
-    await second.getByRole("alert").getByText("each tab one of its own").waitFor();
+    await second.getByRole("alert").getByText("each tab needs one").waitFor();
     await second.getByRole("alert").getByText("open the link with the key again in this tab").waitFor();
     await second.close();
 

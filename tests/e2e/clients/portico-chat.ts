@@ -19,7 +19,7 @@ chat.stop().then(() => chat.newConversation());
 chat.addEventListener("portico-message", ({ detail: { role, text } }) => console.log(role === "human", text.trim()));
 chat.addEventListener("portico-done", ({ detail }) => console.log(detail.reason.length));
 chat.addEventListener("click", (event) => event.clientX);
-document.addEventListener("portico-problem", ({ detail: { code, message, detail } }) => console.log(code, message, detail?.length));
+document.addEventListener("portico-problem", ({ detail: { code, message, status, detail } }) => console.log(code, message, status.toFixed(), detail.length));
 
 const { view, connection, outbox } = chat.snapshot;
 console.log(view?.items.length, connection?.state, outbox?.[0]?.state, chat.unread.toFixed(), chat.sessionId?.length, chat.heading.length);
