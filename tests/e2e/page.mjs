@@ -2,12 +2,10 @@
 // says where it may not. What the widget does on other pages is in the files named after it.
 
 import assert from "node:assert/strict";
-import fs from "node:fs/promises";
 import path from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { startHost } from "./host.mjs";
-import { agentOn, cache, call, endWithModel, root, startPortico, startScript, startWithModel, until } from "./support.mjs";
-import { axe, newContext, openPage, sameAsTranscript, startBrowser, stopBrowser, transcript } from "./widget-support.mjs";
+import { agentOn, cache, call, endWithModel, startPortico, startScript, startWithModel, until } from "./support.mjs";
+import { axe, openPage, sameAsTranscript, startBrowser, stopBrowser, transcript } from "./widget-support.mjs";
 
 before(startBrowser);
 after(stopBrowser);
@@ -251,38 +249,6 @@ describe("with the demo model", () => {
     await page.screenshot({ path: path.join(cache, "page-wide.png") });
     await axe(page);
     await tab.finish();
-  });
-
-  test("the document's example of a client is a whole chat", async (t) => {
-    const text = await fs.readFile(path.join(root, "docs/WIDGET.md"), "utf8");
-    const example = text.match(/```js\n(import \{ Portico \}.*?)```/s)[1];
-    const [, markup] = text.match(/With `(<pre>.*?)` on a page/);
-    const pages = { "/own": `${markup}<script type="module" src="/own.js"></script>` };
-    const host = await startHost({ pages, upstream: () => server.url });
-    t.after(() => host.stop());
-    const context = await newContext();
-    await context.route("**/own.js", (route) => route.fulfill({ contentType: "text/javascript", body: example }));
-    const { page, finish } = await openPage(`${host.url}/own`, { context });
-    const say = async (what) => (await page.locator("input").fill(what), page.keyboard.press("Enter"));
-    await say(" ");
-    await say("book a table for two");
-    await page.getByText('demo_booking: {"item":"table for two"').waitFor();
-    await page.getByRole("button", { name: "allow_once" }).click();
-    const whole = () => until("the whole answer", async () => {
-      const shown = await page.locator("pre").textContent();
-      return shown.includes("assistant: Booked") && !shown.includes("…") && shown;
-    });
-    const shown = await whole();
-    assert.equal(shown.match(/^user: /gm).length, 1, shown);
-    await until("its title", async () => (await page.title()) === "open");
-    await page.reload();
-    assert.equal(await whole(), shown);
-
-    await page.route("**/messages", (route) => route.fulfill({ status: 409, json: { code: "queue_full", detail: "Too many wait." } }));
-    await say("one more");
-    await page.getByText("user: one more (Too many wait.)").waitFor();
-    await finish(/409/);
-    await context.close();
   });
 
   test("a terminal's conversation opens by its address", async () => {
