@@ -1,10 +1,11 @@
-// Stands in for the package `linkify-it` in the bundle of markdown-it, whose tables and rules find addresses without a scheme too. An answer's
-// text becomes a link only where it says `http://`, `https://` or `mailto:`. The methods are those that markdown-it calls.
+// Stands in for the package `linkify-it` in the bundle of markdown-it, whose tables and rules find addresses without a scheme too. In an
+// answer only what says `http://`, `https://` or `mailto:` becomes a link. The methods are those that markdown-it calls.
 
-/** Up to white space, quotes, or the punctuation of scripts that write no space behind an address; with bounds, for `match` tries it all over. */
-const ADDRESS =
-  /(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[][^\s<>"`|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}|mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255})/giu;
-
+/** Up to white space, quotes, or the punctuation of scripts that write no space behind an address. */
+const URL_END = String.raw`[^\s<>"\x60|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}`;
+const MAIL = String.raw`mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255}`;
+/** With bounds, for it is tried all over a text. */
+const ADDRESS = new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[]${URL_END}|${MAIL})`, "giu");
 const AT_START = new RegExp(ADDRESS.source, "iuy");
 
 export class LinkifyIt {
@@ -29,11 +30,12 @@ function link({ 0: whole, index }) {
   return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
 }
 
-/** Without marks that end the sentence, and without a bracket that was opened in front of the address. */
+/** Up to a bracket that was opened in front of the address, and without marks that end the sentence. */
 function withoutEnd(url) {
-  const text = url.replace(/[.,:;!?'*_~]+$/, "");
-  const last = text.at(-1);
-  const opening = { ")": "(", "]": "[" }[last];
-  const isWhole = !opening || text.split(opening).length >= text.split(last).length;
-  return isWhole ? text : withoutEnd(text.slice(0, -1));
+  const opened = [];
+  for (let i = 0; i < url.length; i += 1) {
+    if ("([".includes(url[i])) opened.push({ "(": ")", "[": "]" }[url[i]]);
+    else if (")]".includes(url[i]) && opened.pop() !== url[i]) return withoutEnd(url.slice(0, i));
+  }
+  return url.replace(/[.,:;!?'*_~([]+$/, "");
 }

@@ -14,8 +14,8 @@ export function pen(MarkdownIt, purify) {
 }
 
 /**
- * `{draw(text, isLive, deadline)}` makes the empty element `parent` show `text`; false where the deadline came before the end: it wants to be
- * called again. While it is live, the end of the text is mended.
+ * `{draw(text, isLive, deadline)}` makes the empty element `parent` show `text`; false where the deadline came before the end: it wants to
+ * be called again. While it is live, the end of the text is mended.
  */
 function drawing(parent, t, md, purify) {
   /** Blocks that show something; the first `done` are final as long as the text begins with `prefix`. */
