@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { until } from "./support.mjs";
-import { gated, openPage, sameAsTranscript, startBrowser, startShop, stopBrowser, transcript } from "./widget-support.mjs";
+import { WIDGET, gated, openPage, sameAsTranscript, startBrowser, startShop, stopBrowser, transcript } from "./widget-support.mjs";
 
 before(startBrowser);
 after(stopBrowser);
@@ -140,7 +140,8 @@ describe("while an answer streams", () => {
 
 describe("with the demo model", () => {
   let shop;
-  before(async () => (shop = await startShop({})));
+  const pages = { "/launcher": `<h1>A shop</h1>${WIDGET}<portico-chat mode="launcher" open></portico-chat>` };
+  before(async () => (shop = await startShop({ pages })));
   after(() => shop?.stop());
 
   test("an approval is clicked; the tool runs once; the focus goes to the composer", async () => {
@@ -154,6 +155,7 @@ describe("with the demo model", () => {
     await tab.turnEnds();
     assert.ok(await tab.composer.evaluate((one) => one.getRootNode().activeElement === one));
     await sameAsTranscript(shop, tab);
+    await until("the end in view", () => tab.chat.getByRole("log").evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight < 4));
     assert.deepEqual((await tab.events("approval")).map(({ type, decision }) => [type, decision]), [
       ["approval_requested", undefined],
       ["tool_approval", "allow_once"],
@@ -178,6 +180,33 @@ describe("with the demo model", () => {
     await card.waitFor({ state: "detached" });
     await tab.turnEnds();
     await sameAsTranscript(shop, tab);
+    await tab.finish();
+  });
+
+  test("what a permission is asked for is shown as it is, in its place, whatever the page's own CSS does", async () => {
+    const tab = await openPage(`${shop.url}/launcher`);
+    await tab.page.evaluate(() => {
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(`
+        * { all: unset; }
+        body { text-transform: uppercase; white-space: nowrap; letter-spacing: 1em; word-spacing: 1em; text-indent: 5em; text-align: end;
+          font: italic small-caps 900 3px/1 cursive; -webkit-text-security: disc; text-shadow: 0 0 9px; word-break: break-all; cursor: none; }`);
+      document.adoptedStyleSheets = [sheet];
+    });
+    await tab.say("book a table for two");
+    await tab.chat.getByRole("group", { name: "Allow demo_booking?" }).waitFor();
+    const names = ["textTransform", "letterSpacing", "wordSpacing", "textIndent", "textAlign", "fontStyle", "fontVariant", "fontWeight",
+      "webkitTextSecurity", "textShadow", "wordBreak", "fontSize"];
+    const [pre, plain] = await tab.chat.evaluate((one, all) => {
+      const of = (node) => all.map((name) => getComputedStyle(node)[name]);
+      return [of(one.shadowRoot.querySelector(".card pre")), of(one.shadowRoot.querySelector('.message[data-role="user"] .plain'))];
+    }, names);
+    const rest = ["none", "normal", "0px", "0px", "start", "normal", "normal", "400", "none", "none", "normal"];
+    assert.deepEqual(pre.slice(0, -1), rest);
+    assert.deepEqual(plain, [...rest, "15px"]);
+    assert.ok(await tab.chat.locator(".card pre").evaluate((one) => one.innerText === one.textContent));
+    const { x, y, width, height } = await tab.chat.locator(".launcher").boundingBox();
+    assert.deepEqual([Math.round(x + width), Math.round(y + height)], [880, 740], "at the end of the window");
     await tab.finish();
   });
 });
