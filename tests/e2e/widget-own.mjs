@@ -218,7 +218,7 @@ test("a message that is refused is told to the page once, with the gateway's own
   await message.waitFor({ state: "detached" });
   const [problem, ...others] = await tab.events("problem");
   assert.deepEqual(others, []);
-  const said = "That did not work: It is invalid_request.";
+  const said = "That did not work.";
   assert.deepEqual(problem, { code: "invalid_request", message: said, status: 422, detail: "It is invalid_request." });
   await tab.finish(/422/);
 });
