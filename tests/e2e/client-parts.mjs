@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emptyView, frames, rawMember, reduce, spell } from "../../static/client.js";
 import { rawElements } from "../../static/client/json.js";
-import { refold } from "../../static/client/reduce.js";
+import { keep, pastFrom, prepend } from "../../static/client/past.js";
 
 fc.configureGlobal({ includeErrorInReport: true });
 
@@ -142,17 +142,20 @@ describe("what events do to a view", () => {
   });
 
   test("what only hello has named stands in front of the pages that are put there, until one of them has its record", () => {
-    const listed = reduce(emptyView, { type: "hello", data: { approvals: [{ ...APPROVAL, requested_at: "then" }] } });
+    const named = reduce(emptyView, { type: "hello", data: { approvals: [{ ...APPROVAL, requested_at: "then" }] } });
+    const listed = { ...named, last_id: "7", head: 7 };
     const record = (seq, type, data) => ({ type, id: String(seq), data: { seq, type, ...data } });
-    const records = [record(7, "message", says("a")[1]), record(8, "message", says("b")[1])];
-    const view = reduce(listed, records[1]);
+    const past = pastFrom(7);
+    const newest = record(8, "message", says("b")[1]);
+    keep(past, listed, newest);
+    const once = prepend({ view: reduce(listed, newest), past, page: [record(7, "message", says("a")[1])], since: 6 });
     assert.deepEqual(
-      refold(view, records).items.map(({ key }) => key),
+      once.view.items.map(({ key }) => key),
       ["p", "m a", "m b"],
     );
-    const all = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL }), ...records];
+    const page = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL })];
     assert.deepEqual(
-      refold(view, all).items.map(({ key }) => key),
+      prepend({ ...once, page, since: 0 }).view.items.map(({ key }) => key),
       ["m 0", "p", "m a", "m b"],
     );
   });
