@@ -33,7 +33,7 @@ macro_rules! files {
     ($($file:literal),* $(,)?) => { &[$(($file, include_bytes!(concat!("../../static/", $file)))),*] };
 }
 
-/// By their names in `static/`. What a page loads as `/widget.js` is built from `static/widget.js` and `static/widget/` by `scripts/bundle.mjs`.
+/// By their names in `static/`. What a page loads as `/widget.js` is what `scripts/bundle.mjs` builds of `static/widget.js`.
 const FILES: &[(&str, &[u8])] = files![
     "client.d.ts",
     "client.js",
