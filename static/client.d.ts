@@ -37,8 +37,8 @@ export class Problem extends Error {
   /** The HTTP status; 0 where the server could not be reached. */
   readonly status: number;
   /**
-   * The stable code of the problem document; `unreachable` where the server could not be reached, `credential` where the page's own callback
-   * failed (both keep the `cause`), `unreadable` where something answered that is not the gateway, `unknown` where a refusal has no code.
+   * The stable code of the problem document; `unreachable` where the server could not be reached, `credential` where the page's own
+   * callback failed (both keep the `cause`), `unreadable` where something answered that is not the gateway, `unknown` where a refusal has no code.
    */
   readonly code: string;
   /** How long to wait before another try, where the server says so. */
@@ -55,7 +55,7 @@ export class Portico {
 }
 
 export interface SessionOptions {
-  /** The id of a session that exists. One that was made without a `key` goes on after a reload by the `session.id` that you kept yourself. */
+  /** The id of a session that exists. One that was made without a `key` goes on after a reload by the `session.id` that you kept. */
   id?: string;
   /** How the first message makes one. With a `key` (1 to 255 printable ASCII) all who use the same key share the session that it makes. */
   create?: { channel?: string; agent?: string; title?: string; metadata?: object; key?: string };
