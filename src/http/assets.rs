@@ -40,6 +40,7 @@ const FILES: &[(&str, &[u8])] = files![
     "client/api.js",
     "client/json.js",
     "client/outbox.js",
+    "client/past.js",
     "client/reduce.js",
     "client/session.js",
     "client/stream.js",

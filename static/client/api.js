@@ -1,6 +1,6 @@
 // Requests: where they go, with which credential, and what a refusal is. And what all of the client stands on.
 
-/** How long it may take to accept something, in ms: after that the answer is a lost one. */
+/** How long it may take to accept something, or to say a credential, in ms: after that the answer is a lost one. */
 const ACCEPT_MS = 30_000;
 
 /** The network, the clock, chance, and what a page tells of itself. */
@@ -40,7 +40,7 @@ const unreachable = (cause) => new Problem("The server cannot be reached.", { ca
 /** Sends requests to the gateway at `base`: resolves to a 2xx answer, else throws `Problem`. */
 export function sender({ base, credential, host }) {
   async function once(method, path, { body, headers, signal }, refused) {
-    const token = await credential?.({ refused });
+    const token = credential && (await tokenOf(credential, { refused, signal, host }));
     return host.fetch(new URL(path.replace(/^\//, ""), base), {
       method,
       headers: { ...headers, ...(body && { "content-type": "application/json" }), ...(token && { authorization: `Bearer ${token}` }) },
@@ -55,7 +55,7 @@ export function sender({ base, credential, host }) {
       answer = await once(method, path, options, false);
       if (answer.status === 401 && credential) answer = await once(method, path, options, true);
     } catch (error) {
-      throw unreachable(error);
+      throw error instanceof Problem ? error : unreachable(error);
     }
     if (answer.ok) return answer;
     const { detail, title, code = "unknown" } = (await answer.json().catch(() => null)) ?? {};
@@ -65,6 +65,22 @@ export function sender({ base, credential, host }) {
     const retry_after_ms = Number(wait) * 1000 || Math.max(0, Date.parse(wait) - host.now());
     throw new Problem(detail ?? title ?? `The server answered ${status}.`, { status, code, ...(retry_after_ms && { retry_after_ms }) });
   };
+}
+
+/** What a page's own callback says; one that throws or says nothing is a problem that may pass. */
+async function tokenOf(credential, { refused, signal, host }) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = host.setTimeout(() => reject(new Error(`It took longer than ${ACCEPT_MS / 1000} s.`)), ACCEPT_MS);
+    signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+  try {
+    return await Promise.race([(async () => credential({ refused }))(), late]);
+  } catch (cause) {
+    throw new Problem("This page could not sign in: its credential failed.", { code: "credential", cause });
+  } finally {
+    host.clearTimeout(timer);
+  }
 }
 
 /** The text of an answer and its JSON, null where it has none. One that lacks the `expected` member is no answer of the gateway. */

@@ -3,7 +3,8 @@
 import { browser, postOnce, Problem, read, sender } from "./api.js";
 import { rawElements, rawMember } from "./json.js";
 import { makeOutbox, makeShelf, newKey } from "./outbox.js";
-import { emptyView, reduce, refold } from "./reduce.js";
+import { keep, pastFrom, prepend } from "./past.js";
+import { emptyView, fold, shown } from "./reduce.js";
 import { follow } from "./stream.js";
 
 /** Records that a view begins with, and that each page puts in front of it. */
@@ -30,7 +31,6 @@ export class Portico {
 }
 
 export class Session {
-  view = emptyView;
   /** @type {import("../client.js").Connection} */
   connection = { state: "idle" };
   id;
@@ -43,11 +43,14 @@ export class Session {
   #isOpen = false;
   #reading;
   #unwatch;
-  /** The seq in front of the first record that the view is folded from, and those records as long as there are older ones. */
-  #since;
-  #records = [];
+  /** A draft: what a page does not look at is not made for it. */
+  #view = emptyView;
+  /** Undefined until it is known where the view begins. */
+  #past;
   /** Where the ledger stood when the connection began: what comes up to there is a replay. */
   #replayTo = 0;
+  /** A record that was there when it was last asked; undefined as long as nothing was heard of a session that may have some. */
+  #known;
   #listeners = new Set();
   #eventListeners = new Set();
   #notice;
@@ -56,17 +59,21 @@ export class Session {
     this.#to = to;
     this.#options = options;
     this.id = options.id;
+    this.#known = options.id ? undefined : 0;
     this.#key = options.create?.key ?? newKey();
     this.#outbox = makeOutbox({
       host: to.host,
       shelf: this.#shelf(),
-      post: async ({ text, mode, key }) => {
-        await this.create();
-        return this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id");
-      },
-      place: () => Number.parseInt(this.view.last_id, 10) || 0,
+      ready: () => this.create(),
+      post: ({ text, mode, key }) => this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id"),
+      place: () => Number.parseInt(this.#view.last_id, 10) || 0,
+      known: () => this.#known,
       changed: () => this.#changed(),
     });
+  }
+
+  get view() {
+    return (this.#view = shown(this.#view));
   }
 
   get outbox() {
@@ -74,7 +81,7 @@ export class Session {
   }
 
   get hasEarlier() {
-    return this.#since > 0;
+    return this.#past?.since > 0;
   }
 
   subscribe(listener) {
@@ -94,6 +101,7 @@ export class Session {
 
   open() {
     this.#isOpen = true;
+    if (this.connection.state === "paused") this.#tell({ state: "idle" });
     this.#read();
     this.#begin();
   }
@@ -110,6 +118,7 @@ export class Session {
   }
 
   send(text, { mode } = {}) {
+    if (typeof text !== "string") throw new TypeError(`A message is a string, not ${text === null ? "null" : typeof text}.`);
     const message = this.#outbox.add(text, mode);
     this.#begin();
     return message;
@@ -215,8 +224,8 @@ export class Session {
   }
 
   async #connect(signal) {
-    if (this.#since === undefined) await this.#locate(signal);
-    const { last_id } = this.view;
+    if (!this.#past) await this.#locate(signal);
+    const { last_id } = this.#view;
     return this.#get("events", {}, { headers: { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) }, signal });
   }
 
@@ -224,20 +233,18 @@ export class Session {
   async #locate(signal) {
     const { history = HISTORY } = this.#options;
     const { head, title, channel } = (await read(await this.#get("", {}, { signal }), "head")).json;
-    this.#since = Math.max(0, history && head - history);
-    if (this.#since) this.view = { ...emptyView, last_id: String(this.#since), channel, ...(title && { title }) };
+    const since = Math.max(0, history && head - history);
+    this.#past = pastFrom(since);
+    if (since) this.#view = { ...emptyView, last_id: String(since), channel, ...(title && { title }) };
   }
 
   #take(event) {
     const { type, data } = event;
-    if (type === "hello") this.#replayTo = data.head;
-    if (type === "reset") {
-      this.#since = 0;
-      this.#records = [];
-    }
-    if (this.#since && data?.seq) this.#records.push(event);
-    this.view = reduce(this.view, event);
-    if (type === "message_queued") this.#outbox.seen(data);
+    if (type === "hello") this.#known = this.#replayTo = data.head;
+    if (type === "reset") this.#past = pastFrom(0);
+    keep(this.#past, this.#view, event);
+    this.#view = fold(this.#view, event);
+    if (type === "message_queued") this.#outbox.seen(data, this.#replayTo);
     this.#outbox.settle();
     this.#changed();
     const how = { live: !(data?.seq <= this.#replayTo) };
@@ -245,18 +252,16 @@ export class Session {
   }
 
   async #page() {
-    const since = this.#since;
-    if (!since) return false;
-    const from = Math.max(0, since - (this.#options.history || HISTORY));
-    const older = await this.#recordsBetween(from, since);
+    const past = this.#past;
+    if (!this.hasEarlier) return false;
+    const since = Math.max(0, past.since - (this.#options.history || HISTORY));
+    const page = await this.#recordsBetween(since, past.since);
     // unless the stream has begun anew meanwhile
-    if (this.#since !== since) return this.hasEarlier;
-    const records = [...older, ...this.#records];
-    this.#since = from;
-    this.#records = from ? records : [];
-    this.view = refold(this.view, records);
-    this.#changed();
-    return from > 0;
+    if (this.#past === past) {
+      ({ view: this.#view, past: this.#past } = prepend({ view: this.view, past, page, since }));
+      this.#changed();
+    }
+    return this.hasEarlier;
   }
 
   async #recordsBetween(from, to) {
