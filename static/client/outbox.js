@@ -3,7 +3,7 @@
 // A message whose record comes before its 202 must not stand in the view and here, nor in neither. Its message_id tells which record it is,
 // but only the 202 tells the message_id: until then the oldest message that may have arrived and says the same is taken to be the one.
 
-import { isPassing, Problem } from "./api.js";
+import { isPassing, own, Problem } from "./api.js";
 import { sleeper } from "./stream.js";
 
 /**
@@ -30,7 +30,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     // what is accepted the ledger keeps
     if (message.state === "sent") shelf.remove(message.key);
     else shelf.put(message);
-    keep(placed(all, message.key, Object.freeze(message)));
+    keep(placed(all, message.key, Object.freeze(own(message))));
   }
 
   function drop({ key }) {
@@ -45,7 +45,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     for (let next; isOn && (next = all.find(({ state }) => state === "waiting"));) {
       const problem = await attempt(next);
       failures = problem ? failures + 1 : 0;
-      if (problem && isOn) await sleep(failures, { floor: problem.retry_after_ms });
+      if (problem && isOn) await sleep(failures, problem.retry_after_ms);
     }
     isBusy = false;
   }
@@ -53,14 +53,15 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
   /** Resolves to a problem that may pass. */
   async function attempt({ key, ...rest }) {
     set({ key, ...rest, state: "sending", isTried: true });
-    const answer = await post({ key, ...rest }).catch((problem) => ({ problem }));
+    const answer = own(await post(own({ key, ...rest })).catch((problem) => ({ problem })));
     const message = find(key, "sending");
     if (!answer.problem) {
       set({ ...message, state: "sent", ...answer, isTaken: false });
       settle();
     } else if (isPassing(answer.problem)) {
       set({ ...message, state: "waiting" });
-      return answer.problem;
+      // cut short by `stop`: it may have arrived, which its key makes harmless, and no failure to wait after
+      return answer.problem.code === "closed" ? null : answer.problem;
     } else set({ ...message, state: "refused", problem: answer.problem, isTaken: false });
     return null;
   }
@@ -90,8 +91,8 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       return find(key, "waiting");
     },
     retry(key) {
-      const { problem: _, ...message } = find(key, "refused") ?? {};
-      if (message.key) set({ ...message, state: "waiting" });
+      const { problem, ...message } = find(key, "refused") ?? own();
+      if (problem) set({ ...message, state: "waiting" });
     },
     discard(key) {
       const message = find(key, "waiting", "refused");
@@ -136,15 +137,29 @@ export function makeShelf(storage, name) {
       return null;
     }
   };
-  const read = () => attempt(() => JSON.parse(storage.getItem(name)).filter(({ key }) => key)) ?? [];
+  const read = () => attempt(() => JSON.parse(storage.getItem(name)).map(own).filter(isMessage)) ?? [];
   const write = (list) => attempt(() => (list.length ? storage.setItem(name, JSON.stringify(list)) : storage.removeItem(name)));
   return {
     load: () =>
-      read().map(({ isTaken: _, why, ...message }) =>
-        Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" }),
-      ),
+      // a key is there once
+      [...new Map(read().map((message) => [message.key, kept(message)])).values()],
     put: ({ problem, ...message }) =>
       write(placed(read(), message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
     remove: (key) => write(placed(read(), key)),
   };
+}
+
+/** What is kept may be anybody's: a key that no header takes would be tried for ever. */
+const isMessage = ({ key, text }) => typeof key === "string" && /^[!-~]{1,255}$/.test(key) && typeof text === "string";
+
+function kept({ key, text, mode, isTried, after, why }) {
+  const { message, status = 0, code = "unknown" } = own(why);
+  const isRefused = typeof message === "string";
+  return Object.freeze(
+    own({
+      ...{ key, text, isTried, after, state: isRefused ? "refused" : "waiting" },
+      ...(/^(followup|steer)$/.test(mode) && { mode }),
+      ...(isRefused && { problem: new Problem(message, { status, code }) }),
+    }),
+  );
 }
