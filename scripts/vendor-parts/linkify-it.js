@@ -1,9 +1,12 @@
-// Stands in for the package `linkify-it` in the bundle of markdown-it, whose tables and rules find addresses without a scheme too. An answer's
-// text becomes a link only where it says `http://`, `https://` or `mailto:`. The methods are those that markdown-it calls.
+// Stands in for the package `linkify-it` in the bundle of markdown-it, whose tables and rules find addresses without a scheme too. In an
+// answer only what says `http://`, `https://` or `mailto:` becomes a link. The methods are those that markdown-it calls.
 
-/** Up to white space, quotes, or the punctuation of scripts that write no space behind an address; with bounds, for `match` tries it all over. */
-const ADDRESS =
-  /(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[][^\s<>"`|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}|mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255})/giu;
+/** Up to white space, quotes, or the punctuation of scripts that write no space behind an address. */
+const URL_END = String.raw`[^\s<>"\x60|\\^{}“”„«»\p{Cc}\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff65]{0,2000}`;
+const MAIL = String.raw`mailto:[\w.+-]{1,64}@[\p{L}\p{N}.-]{1,255}`;
+/** With bounds, for it is tried all over a text. */
+const ADDRESS = new RegExp(String.raw`(?<![\p{L}\p{N}_])(?:https?:\/\/[\p{L}\p{N}[]${URL_END}|${MAIL})`, "giu");
+const AT_START = new RegExp(ADDRESS.source, "iuy");
 
 export class LinkifyIt {
   test(text) {
@@ -11,24 +14,28 @@ export class LinkifyIt {
   }
 
   matchAtStart(text) {
-    const found = this.match(text.slice(0, 2100));
-    return found?.[0].index === 0 ? found[0] : null;
+    AT_START.lastIndex = 0;
+    const found = AT_START.exec(text);
+    return found && link(found);
   }
 
   match(text) {
-    const found = Array.from(text.matchAll(ADDRESS), ({ 0: whole, index }) => {
-      const url = withoutEnd(whole);
-      return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
-    });
+    const found = Array.from(text.matchAll(ADDRESS), link);
     return found.length > 0 ? found : null;
   }
 }
 
-/** Without marks that end the sentence, and without a bracket that was opened in front of the address. */
+function link({ 0: whole, index }) {
+  const url = withoutEnd(whole);
+  return { schema: /^\w+:/.exec(url)[0].toLowerCase(), index, lastIndex: index + url.length, raw: url, text: url, url };
+}
+
+/** Up to a bracket that was opened in front of the address, and without marks that end the sentence. */
 function withoutEnd(url) {
-  const text = url.replace(/[.,:;!?'*_~]+$/, "");
-  const last = text.at(-1);
-  const opening = { ")": "(", "]": "[" }[last];
-  const isWhole = !opening || text.split(opening).length >= text.split(last).length;
-  return isWhole ? text : withoutEnd(text.slice(0, -1));
+  const opened = [];
+  for (let i = 0; i < url.length; i += 1) {
+    if ("([".includes(url[i])) opened.push({ "(": ")", "[": "]" }[url[i]]);
+    else if (")]".includes(url[i]) && opened.pop() !== url[i]) return withoutEnd(url.slice(0, i));
+  }
+  return url.replace(/[.,:;!?'*_~([]+$/, "");
 }

@@ -33,13 +33,14 @@ macro_rules! files {
     ($($file:literal),* $(,)?) => { &[$(($file, include_bytes!(concat!("../../static/", $file)))),*] };
 }
 
-/// By their names in `static/`. What a page loads as `/widget.js` is built from `static/widget.js` and `static/widget/` by `scripts/bundle.mjs`.
+/// By their names in `static/`. What a page loads as `/widget.js` is what `scripts/bundle.mjs` builds of `static/widget.js`.
 const FILES: &[(&str, &[u8])] = files![
     "client.d.ts",
     "client.js",
     "client/api.js",
     "client/json.js",
     "client/outbox.js",
+    "client/past.js",
     "client/reduce.js",
     "client/session.js",
     "client/stream.js",

@@ -1,6 +1,6 @@
 // Requests: where they go, with which credential, and what a refusal is. And what all of the client stands on.
 
-/** How long an answer may take to begin, and to bring its next bytes, in ms: after that it is a lost one. */
+/** How long an answer may take to begin, and to bring its next bytes, and a credential, in ms: after that it is a lost one. */
 const ANSWER_MS = 30_000;
 
 /** The network, the clock, chance, and what a page tells of itself. */
@@ -45,6 +45,8 @@ export const isId = (id) => typeof id === "string" && /^[\w-]+$/.test(id);
 /** What the server would say had it been asked. */
 export const notFound = () => new Problem("No such address: ids are letters, digits, _ and -.", { status: 404, code: "not_found" });
 
+export const closed = () => new Problem("The conversation was closed.", { code: "closed" });
+
 const problemOf = (error) => (error instanceof Problem ? error : new Problem("The server cannot be reached.", { cause: error }));
 
 export const unreadable = ({ status }, what = "") => new Problem(`What answered is not the gateway${what}.`, { status, code: "unreadable" });
@@ -55,7 +57,7 @@ export function sender({ base, credential, host }) {
     const url = new URL(path.replace(/^\//, ""), base);
     if (url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) throw notFound();
     signal?.throwIfAborted();
-    const token = await credential?.({ refused });
+    const token = credential && (await tokenOf(credential, { refused, signal, host }));
     signal?.throwIfAborted();
     const head = { ...headers, ...(body && { "content-type": "application/json" }), ...(token && { authorization: `Bearer ${token}` }) };
     // `manual` follows none, as `error` does, and can be told from a network that fails
@@ -82,31 +84,40 @@ export function sender({ base, credential, host }) {
   };
 }
 
-/** What `take(answer, wait)` makes of an answer that is never silent for longer than `ANSWER_MS`. Ends with `signal`, whatever it waits for. */
-export function ask({ send, host }, method, path, { signal, expected, take = (answer, wait) => read(answer, wait, expected), ...options }) {
-  return new Promise((resolve, reject) => {
+/** What a page's own callback says; one that throws or says nothing is a problem that may pass. */
+const tokenOf = (credential, { refused, signal, host }) =>
+  within(host, signal, async () => credential({ refused })).catch((cause) => {
+    throw new Problem("This page could not sign in: its credential failed.", { code: "credential", cause });
+  });
+
+/** What `take(answer, wait)` makes of an answer. */
+export const ask = ({ send, host }, method, path, { signal, expected, take = (answer, wait) => read(answer, wait, expected), ...options }) =>
+  within(host, signal, async (cut, wait) => take(await send(method, path, { ...options, signal: cut }), wait)).catch((error) => {
+    throw problemOf(error);
+  });
+
+/** What `run(signal, wait)` comes to in `ANSWER_MS`, which `wait()` begins anew. Ends with `signal`, whatever it waits for. */
+const within = (host, signal, run) =>
+  new Promise((resolve, reject) => {
     const cut = new AbortController();
     let timer;
-    const end = (settle, value) => {
+    const end = (settle) => (value) => {
       host.clearTimeout(timer);
       signal?.removeEventListener("abort", stop);
       cut.abort(value);
       settle(value);
     };
-    const fail = (error) => end(reject, problemOf(error));
+    const fail = end(reject);
     const stop = () => fail(signal.reason);
     const wait = () => {
       host.clearTimeout(timer);
-      if (!cut.signal.aborted) timer = host.setTimeout(() => fail(new Error("No answer in time")), ANSWER_MS);
+      if (!cut.signal.aborted) timer = host.setTimeout(() => fail(new Error("It took too long.")), ANSWER_MS);
     };
     if (signal?.aborted) return stop();
     signal?.addEventListener("abort", stop);
+    run(cut.signal, wait).then(end(resolve), fail);
     wait();
-    send(method, path, { ...options, signal: cut.signal })
-      .then((answer) => take(answer, wait))
-      .then((taken) => end(resolve, taken), fail);
   });
-}
 
 /** The text of an answer and its JSON, null where it has none. One that lacks the `expected` member is no answer of the gateway. */
 async function read(answer, wait, expected) {

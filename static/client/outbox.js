@@ -3,14 +3,15 @@
 // A message whose record comes before its 202 must not stand in the view and here, nor in neither. Its message_id tells which record it is,
 // but only the 202 tells the message_id: until then the oldest message that may have arrived and says the same is taken to be the one.
 
-import { isPassing, own, Problem } from "./api.js";
+import { closed, isPassing, own, Problem } from "./api.js";
 import { sleeper } from "./stream.js";
 
 /**
- * `post(message)` resolves to `{message_id, seq}` or throws `Problem`; `place()` is the seq that the stream has passed; `changed()` is
- * called after each change of `list`. Messages of `shelf` are there from the beginning.
+ * `ready()` resolves once there is a session, and `post(message)` to `{message_id, seq}`, or they throw `Problem`; `place()` is the seq that the
+ * stream has passed, `known()` the newest that is known to be there; `changed()` is called after each change of `list`. Messages of `shelf`
+ * are there from the beginning.
  */
-export function makeOutbox({ host, shelf, post, place, changed }) {
+export function makeOutbox({ host, shelf, ready, post, place, known, changed }) {
   const { sleep, wake } = sleeper(host);
   let all = shelf.load();
   let shown = all;
@@ -29,7 +30,7 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
   function set(message) {
     // what is accepted the ledger keeps
     if (message.state === "sent") shelf.remove(message.key);
-    else shelf.put(message);
+    else if (!isGone(message)) shelf.put(message);
     keep(placed(all, message.key, Object.freeze(own(message))));
   }
 
@@ -37,6 +38,9 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     shelf.remove(key);
     keep(placed(all, key));
   }
+
+  /** Whether another tab has posted or dropped what this one only found. */
+  const isGone = (message) => !message || (message.isFound && !shelf.has(message.key));
 
   async function pump() {
     if (isBusy) return;
@@ -51,17 +55,26 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
   }
 
   /** Resolves to a problem that may pass. */
-  async function attempt({ key, ...rest }) {
-    set({ key, ...rest, state: "sending", isTried: true });
-    const answer = own(await post(own({ key, ...rest })).catch((problem) => ({ problem })));
+  async function attempt({ problem: _, ...next }) {
+    const { key, isTried, after = isTried ? undefined : known() } = own(next);
+    set({ ...next, state: "sending", isTried: true, after });
+    const answer = await ready()
+      .then(() => {
+        if (!isOn) throw closed();
+        return isGone(find(key, "sending")) ? null : post(own(next));
+      })
+      .catch((problem) => ({ problem }));
     const message = find(key, "sending");
-    if (!answer.problem) {
+    if (!answer) {
+      if (message) drop(message);
+    } else if (!answer.problem) {
       set({ ...message, state: "sent", ...answer, isTaken: false });
       settle();
     } else if (isPassing(answer.problem)) {
-      set({ ...message, state: "waiting" });
-      // cut short by `stop`: it may have arrived, which its key makes harmless, and no failure to wait after
-      return answer.problem.code === "closed" ? null : answer.problem;
+      // cut short by `stop`: it may have arrived, which its key makes harmless, and is no failure to wait after
+      const isCut = answer.problem.code === "closed";
+      set({ ...message, state: "waiting", ...(!isCut && { problem: answer.problem }) });
+      return isCut ? null : answer.problem;
     } else set({ ...message, state: "refused", problem: answer.problem, isTaken: false });
     return null;
   }
@@ -87,11 +100,11 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
     },
     add(text, mode) {
       const key = newKey();
-      set({ key, text, ...(mode && { mode }), state: "waiting", after: place() });
+      set({ key, text, ...(mode && { mode }), state: "waiting" });
       return find(key, "waiting");
     },
     retry(key) {
-      const { problem, ...message } = find(key, "refused") ?? own();
+      const { problem, isFound: _, ...message } = find(key, "refused") ?? own();
       if (problem) set({ ...message, state: "waiting" });
     },
     discard(key) {
@@ -99,16 +112,16 @@ export function makeOutbox({ host, shelf, post, place, changed }) {
       if (message) drop(message);
     },
     /** The stream brought this message of a person. */
-    seen({ message_id, text, seq }) {
+    seen({ message_id, text, seq }, replayTo) {
       if (all.some((one) => one.message_id === message_id)) return;
       const mine = all.find(
-        (one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > one.after,
+        (one) => one.isTried && !one.isTaken && /waiting|sending/.test(one.state) && one.text === text && seq > (one.after ?? replayTo),
       );
       if (mine) set({ ...mine, isTaken: true });
     },
     /** From here on they are kept on this shelf, behind those that are there already. */
     move(to) {
-      const mine = all;
+      const mine = all.filter((message) => !isGone(message) || to.has(message.key));
       for (const { key } of mine) shelf.remove(key);
       shelf = to;
       keep(mine.reduce((list, message) => placed(list, message.key, message), shelf.load()));
@@ -137,15 +150,23 @@ export function makeShelf(storage, name) {
       return null;
     }
   };
-  const read = () => attempt(() => JSON.parse(storage.getItem(name)).map(own).filter(isMessage)) ?? [];
+  const read = () => attempt(() => JSON.parse(storage.getItem(name) ?? "[]").map(own).filter(isMessage));
   const write = (list) => attempt(() => (list.length ? storage.setItem(name, JSON.stringify(list)) : storage.removeItem(name)));
   return {
     load: () =>
       // a key is there once
-      [...new Map(read().map((message) => [message.key, kept(message)])).values()],
+      [...new Map(read()?.map((message) => [message.key, kept(message)])).values()],
     put: ({ problem, ...message }) =>
-      write(placed(read(), message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
-    remove: (key) => write(placed(read(), key)),
+      
+      write(
+        placed(read() ?? [], message.key, {
+          ...message,
+          ...(message.state === "refused" && { why: { ...problem, message: problem.message } }),
+        }),
+      ),
+    remove: (key) => write(placed(read() ?? [], key)),
+    /** A storage that fails has all. */
+    has: (key) => read()?.some((message) => message.key === key) ?? true,
   };
 }
 
@@ -157,7 +178,7 @@ function kept({ key, text, mode, isTried, after, why }) {
   const isRefused = typeof message === "string";
   return Object.freeze(
     own({
-      ...{ key, text, isTried, after, state: isRefused ? "refused" : "waiting" },
+      ...{ key, text, isTried, after, isFound: true, state: isRefused ? "refused" : "waiting" },
       ...(/^(followup|steer)$/.test(mode) && { mode }),
       ...(isRefused && { problem: new Problem(message, { status, code }) }),
     }),

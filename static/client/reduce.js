@@ -7,26 +7,24 @@ import { rawElements, rawMember } from "./json.js";
 export const emptyView = Object.freeze({ items: Object.freeze([]), live: null, turn: null, last_id: "", head: 0 });
 
 /** @type {typeof import("../client.js").reduce} */
-export function reduce(view, { type, id, data, raw }) {
+export const reduce = (view, event) => shown(fold(view, event));
+
+/**
+ * `reduce` for many events: a draft, whose `items` are its own (`own`) from their first change on and are changed in place, so that an event
+ * costs the same however many there are. `shown` makes a view of it.
+ */
+export function fold(view, { type, id, data, raw }) {
   // a record that it has: somebody began again from an older place
   if (data?.seq <= view.head) return view;
   const next = on[type]?.(view, data, raw) ?? view;
   return id === undefined ? next : { ...next, last_id: id, head: data?.seq ?? next.head };
 }
 
-/** What `view` would be had it begun with the first of `records`; items that come out equal are the same objects as before. */
-export function refold(view, records) {
-  const start = { ...emptyView, ...pick(view, "title", "channel") };
-  const known = new Map(view.items.map((item) => [item.key, item]));
-  const { items, head } = records.reduce(reduce, start);
-  const same = items.map((item) => {
-    const before = known.get(item.key);
-    known.delete(item.key);
-    return before && JSON.stringify(before) === JSON.stringify(item) ? before : item;
-  });
-  // what only `hello` has named is older still
-  const older = [...known.values()].filter(({ seq }) => seq === 0);
-  return { ...view, items: [...older, ...same], head: Math.max(head, view.head) };
+/** The view of a draft; what is folded into it from now on changes a copy. */
+export function shown(draft) {
+  if (!draft.own) return draft;
+  const { own: _, ...view } = draft;
+  return view;
 }
 
 const on = {
@@ -39,8 +37,8 @@ const on = {
   session_created: (view, data) => ({ ...view, ...pick(data, "channel", "title") }),
   session_updated: ({ title: before, ...view }, { title = before }) => ({ ...view, ...(title && { title }) }),
 
-  message_queued: (view, data) => ({ ...view, items: [...view.items, { ...message(data, "user", data.text), queued: true }] }),
-  message_removed: (view, { message_id }) => without(view, ({ key }) => key === message_id),
+  message_queued: (view, data) => splice(view, view.items.length, 0, { ...message(data, "user", data.text), queued: true }),
+  message_removed: (view, { message_id }) => without(view, indexOf(view, message_id)),
   turn_start: (view, data) => claim({ ...view, turn: data.turn }, data),
   queue_drain: claim,
 
@@ -49,7 +47,7 @@ const on = {
   message(view, data) {
     const text = textOf(data.content, "text");
     if (data.author === "human") return put(view, message(data, "human", text));
-    const settled = without(quiet(view), isTrying);
+    const settled = withoutTries(quiet(view), data);
     const reasoning = textOf(data.content, "reasoning");
     return text ? put(settled, { ...message(data, "assistant", text), ...(reasoning && { reasoning }) }) : settled;
   },
@@ -109,35 +107,40 @@ const textOf = (blocks, kind) => blocks.map((block) => ((block?.type ?? block?.k
 
 const quiet = (view) => (view.live ? { ...view, live: null } : view);
 
-/** The index of the newest one. */
-function newest(items, test) {
-  let at = items.length - 1;
-  while (at >= 0 && !test(items[at])) at -= 1;
-  return at;
+/** The index of the newest one; with `turn` no further back than that turn's items go. */
+export function newest(items, test, turn) {
+  for (let at = items.length - 1; at >= 0; at -= 1) {
+    if (test(items[at])) return at;
+    if (items[at].turn < turn) break;
+  }
+  return -1;
+}
+
+const indexOf = ({ items }, id) => newest(items, ({ key }) => key === id);
+
+/** Queued ones stand last. */
+const firstQueued = (items) => newest(items, ({ queued }) => !queued) + 1;
+
+/** All changes of items: in place where the draft has them alone. */
+function splice(view, at, count, ...added) {
+  const items = view.own === view.items ? view.items : [...view.items];
+  items.splice(at, count, ...added);
+  return { ...view, items, own: items };
 }
 
 /** In front of what waits for a turn. */
-function put(view, ...added) {
-  if (!added.length) return view;
-  const end = newest(view.items, ({ queued }) => !queued) + 1;
-  return { ...view, items: [...view.items.slice(0, end), ...added, ...view.items.slice(end)] };
-}
+const put = (view, ...added) => (added.length ? splice(view, firstQueued(view.items), 0, ...added) : view);
 
-function without(view, test) {
-  const items = view.items.filter((one) => !test(one));
-  return items.length === view.items.length ? view : { ...view, items };
-}
+const without = (view, at) => (at < 0 ? view : splice(view, at, 1));
 
-function change(view, at, patch) {
-  const items = [...view.items];
-  items[at] = { ...items[at], ...patch };
-  return { ...view, items };
-}
+const change = (view, at, patch) => splice(view, at, 1, { ...view.items[at], ...patch });
 
-function claim(view, { message_ids, turn }) {
-  const isClaimed = ({ key, queued }) => queued && message_ids.includes(key);
-  const claimed = view.items.filter(isClaimed).map((one) => ({ ...one, turn, queued: false }));
-  return claimed.length ? put(without(view, isClaimed), ...claimed) : view;
+function claim(view, { message_ids, turn, seq }) {
+  const at = firstQueued(view.items);
+  const queued = view.items.slice(at);
+  const isClaimed = ({ key }) => message_ids.includes(key);
+  const claimed = queued.filter(isClaimed).map((one) => ({ ...one, turn, queued: false, taken_seq: seq }));
+  return claimed.length ? splice(view, at, queued.length, ...claimed, ...queued.filter((one) => !isClaimed(one))) : view;
 }
 
 function grow(view, { message_id, block, text }, kind) {
@@ -151,9 +154,11 @@ function grow(view, { message_id, block, text }, kind) {
 
 const isTrying = ({ notice: name }) => name === "retry" || name === "restart";
 
+const withoutTries = (view, { turn }) => without(view, newest(view.items, isTrying, turn));
+
 /** One line for all tries. It goes when there is an answer, or when the turn's end says why there is none. */
 function trying(view, data, name) {
-  const at = newest(view.items, isTrying);
+  const at = newest(view.items, isTrying, data.turn);
   return at < 0 ? put(view, notice(data, name)) : change(view, at, { ...notice(data, name), ...pick(view.items[at], "key", "seq", "at") });
 }
 
@@ -163,21 +168,17 @@ function tool(view, data, patch) {
   const isSame = (one) => one.tool_call_id === tool_call_id && one.turn === turn && one.step === step;
   // a question, or an approval that was not given, tells the call's end itself
   const isTold = (one) => one.kind === "question" || (one.kind === "approval" && one.decision && !one.decision.startsWith("allow"));
-  if (view.items.some((one) => isSame(one) && isTold(one))) return view;
-  const at = newest(view.items, (one) => one.kind === "tool" && isSame(one));
+  if (newest(view.items, (one) => isSame(one) && isTold(one), turn) >= 0) return view;
+  const at = newest(view.items, (one) => one.kind === "tool" && isSame(one), turn);
   if (at >= 0) return change(view, at, patch);
   return put(view, { ...item("tool", `${turn}.${step}.${tool_call_id}`, data, "tool_call_id", "tool"), ...patch });
 }
 
 /** The record of what `hello` has named is the same item, at its own place. */
-const ask = (view, asked) =>
-  put(
-    without(view, ({ key }) => key === asked.key),
-    asked,
-  );
+const ask = (view, asked) => put(without(view, indexOf(view, asked.key)), asked);
 
 function settle(view, id, data, outcome) {
-  const at = newest(view.items, ({ key }) => key === id);
+  const at = indexOf(view, id);
   return at < 0 ? view : change(view, at, { ...pick(data, "turn", "step"), ...outcome, state: "settled" });
 }
 
@@ -193,11 +194,16 @@ function hello({ mode: _, ...view }, { turn = null, live, approvals = [], questi
 }
 
 function done(view, data) {
-  const { mode: _, ...ended } = without(quiet(view), isTrying);
-  const items = ended.items.map((one) => (one.state === "running" ? { ...one, ...endOf(data, one) } : one));
-  const isBrought = items.some(({ role, turn }) => role === "assistant" && turn === data.turn);
+  const { mode: _, ...quieted } = withoutTries(quiet(view), data);
+  let ended = quieted;
+  let isBrought = false;
+  for (let at = ended.items.length - 1; at >= 0 && !(ended.items[at].turn < data.turn); at -= 1) {
+    const one = ended.items[at];
+    if (one.state === "running") ended = change(ended, at, endOf(data, one));
+    isBrought ||= one.role === "assistant" && one.turn === data.turn;
+  }
   const end = { ...notice(data, "end"), ...(!isBrought && data.answer && { text: data.answer }) };
-  return put({ ...ended, items, turn: null }, ...(data.reason === "completed" && !end.text ? [] : [end]));
+  return put({ ...ended, turn: null }, ...(data.reason === "completed" && !end.text ? [] : [end]));
 }
 
 function endOf({ tool_calls = [] }, { tool_call_id }) {

@@ -1,9 +1,10 @@
 // A gateway and one of its sessions: what has been read of it, what is on its way to it, and what a person may do in it.
 
-import { ask, browser, isId, notFound, own, Problem, sender, unreadable, whole } from "./api.js";
+import { ask, browser, closed, isId, notFound, own, Problem, sender, unreadable, whole } from "./api.js";
 import { rawElements, rawMember } from "./json.js";
 import { makeOutbox, makeShelf, newKey } from "./outbox.js";
-import { emptyView, reduce, refold } from "./reduce.js";
+import { keep, pastFrom, prepend } from "./past.js";
+import { emptyView, fold, shown } from "./reduce.js";
 import { follow } from "./stream.js";
 
 /** Records that a view begins with, and that each page puts in front of it. */
@@ -32,7 +33,6 @@ export class Portico {
 }
 
 export class Session {
-  view = emptyView;
   /** @type {import("../client.js").Connection} */
   connection = { state: "idle" };
   id;
@@ -48,11 +48,14 @@ export class Session {
   #isOpen = false;
   #reading;
   #unwatch;
-  /** The seq in front of the first record that the view is folded from, and those records as long as there are older ones. */
-  #since;
-  #records = [];
+  /** A draft: what a page does not look at is not made for it. */
+  #view = emptyView;
+  /** Undefined until it is known where the view begins. */
+  #past;
   /** Where the ledger stood when the connection began: what comes up to there is a replay. */
   #replayTo = 0;
+  /** The newest record that is known to be there; undefined as long as nothing was heard of a session that may have some. */
+  #known;
   #listeners = new Set();
   #eventListeners = new Set();
   #notice;
@@ -61,15 +64,22 @@ export class Session {
     this.#to = to;
     this.#options = options;
     this.id = options.id;
+    this.#known = options.id ? undefined : 0;
     this.#create = own(options.create);
     this.#key = this.#create.key ?? newKey();
     this.#outbox = makeOutbox({
       host: to.host,
       shelf: this.#shelf(),
+      ready: () => this.create(),
       post: (message) => this.#post(message),
-      place: () => Number.parseInt(this.view.last_id, 10) || 0,
+      place: () => Number.parseInt(this.#view.last_id, 10) || 0,
+      known: () => this.#known,
       changed: () => this.#changed(),
     });
+  }
+
+  get view() {
+    return (this.#view = shown(this.#view));
   }
 
   get outbox() {
@@ -77,7 +87,7 @@ export class Session {
   }
 
   get hasEarlier() {
-    return this.#since > 0;
+    return this.#past?.since > 0;
   }
 
   subscribe(listener) {
@@ -102,6 +112,7 @@ export class Session {
 
   open() {
     this.#isOpen = true;
+    if (this.connection.state === "paused") this.#tell({ state: "idle" });
     this.#read();
     this.#begin();
   }
@@ -113,7 +124,7 @@ export class Session {
   close() {
     this.#stop("idle");
     this.#outbox.stop();
-    this.#life.abort(new Problem("The conversation was closed.", { code: "closed" }));
+    this.#life.abort(closed());
     this.#life = new AbortController();
     this.#making = this.#paging = undefined;
     this.#unwatch?.();
@@ -121,6 +132,7 @@ export class Session {
   }
 
   send(text, options) {
+    if (typeof text !== "string") throw new TypeError(`A message is a string, not ${text === null ? "null" : typeof text}.`);
     const message = this.#outbox.add(text, own(options).mode);
     this.#begin();
     return message;
@@ -177,20 +189,19 @@ export class Session {
   }
 
   /** What may be posted any number of times by the same key. */
-  async #postOnce(path, body, key, options) {
-    return (await ask(this.#to, "POST", path, { body, headers: { "idempotency-key": key }, ...options })).json;
+  async #postOnce(path, body, key, expected) {
+    const headers = { "idempotency-key": key };
+    return (await ask(this.#to, "POST", path, { body, headers, expected, signal: this.#life.signal })).json;
   }
 
   async #post({ text, mode, key }) {
-    const { signal } = this.#life;
-    await this.create();
-    const { message_id, seq } = await this.#postOnce(this.#path("messages"), { text, mode }, key, { signal, expected: "message_id" });
+    const { message_id, seq } = await this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id");
     return { message_id, seq };
   }
 
   async #make() {
     const { key: _, ...body } = this.#create;
-    const { id } = await this.#postOnce("v1/sessions", body, this.#key, { signal: this.#life.signal, expected: "id" });
+    const { id } = await this.#postOnce("v1/sessions", body, this.#key, "id");
     if (!isId(id)) throw unreadable({});
     this.id = id;
     this.#outbox.move(this.#shelf());
@@ -241,8 +252,8 @@ export class Session {
   }
 
   async #connect(signal) {
-    if (this.#since === undefined) await this.#locate(signal);
-    const { last_id } = this.view;
+    if (!this.#past) await this.#locate(signal);
+    const { last_id } = this.#view;
     const headers = { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) };
     // its own silence is its deadline
     return this.#to.send("GET", this.#inView("events"), { headers, signal });
@@ -252,20 +263,26 @@ export class Session {
   async #locate(signal) {
     const { history = HISTORY } = this.#options;
     const { head, title, channel } = (await this.#get("", {}, { signal, expected: "head" })).json;
-    this.#since = Math.max(0, history && head - history);
-    if (this.#since) this.view = { ...emptyView, last_id: String(this.#since), channel, ...(title && { title }) };
+    const since = Math.max(0, history && head - history);
+    this.#past = pastFrom(since);
+    if (since) this.#view = { ...emptyView, last_id: String(since), channel, ...(title && { title }) };
+    this.#heard(head);
+  }
+
+  #heard(head) {
+    this.#known = Math.max(this.#known ?? 0, head);
   }
 
   #take(event) {
     const { type, data } = event;
-    if (type === "hello") this.#replayTo = data.head;
+    if (type === "hello") this.#heard((this.#replayTo = data.head));
     if (type === "reset") {
-      this.#since = 0;
-      this.#records = [];
+      this.#past = pastFrom(0);
+      this.#known = this.#replayTo;
     }
-    if (this.#since && data?.seq) this.#records.push(event);
-    this.view = reduce(this.view, event);
-    if (type === "message_queued") this.#outbox.seen(data);
+    keep(this.#past, this.#view, event);
+    this.#view = fold(this.#view, event);
+    if (type === "message_queued") this.#outbox.seen(data, this.#replayTo);
     this.#outbox.settle();
     this.#changed();
     const how = { live: !(data?.seq <= this.#replayTo) };
@@ -273,18 +290,16 @@ export class Session {
   }
 
   async #page() {
-    const since = this.#since;
-    if (!since) return false;
-    const from = Math.max(0, since - (this.#options.history || HISTORY));
-    const older = await this.#recordsBetween(from, since);
+    const past = this.#past;
+    if (!this.hasEarlier) return false;
+    const since = Math.max(0, past.since - (this.#options.history || HISTORY));
+    const page = await this.#recordsBetween(since, past.since);
     // unless the stream has begun anew meanwhile
-    if (this.#since !== since) return this.hasEarlier;
-    const records = [...older, ...this.#records];
-    this.#since = from;
-    this.#records = from ? records : [];
-    this.view = refold(this.view, records);
-    this.#changed();
-    return from > 0;
+    if (this.#past === past) {
+      ({ view: this.#view, past: this.#past } = prepend({ view: this.view, past, page, since }));
+      this.#changed();
+    }
+    return this.hasEarlier;
   }
 
   async #recordsBetween(from, to) {

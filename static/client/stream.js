@@ -1,6 +1,6 @@
 // Reading: the text/event-stream format, and the loop that reads one connection at a time and begins again where it was cut.
 
-import { isPassing, own } from "./api.js";
+import { isPassing, own, Problem } from "./api.js";
 
 /** The server is heard every 15 s: after three silent times a connection is dead, after one it is in doubt where the network changed. */
 const DEAD_MS = 50_000;
@@ -99,10 +99,10 @@ export function follow({ host, connect, take, tell }) {
     for (;;) {
       isHasty = false;
       tell({ state: "connecting" });
-      const { final, floor } = await read();
+      const { final, floor, problem } = await read();
       if (isStopped) return;
       if (final) return tell({ state: "closed", ...final });
-      tell({ state: "waiting" });
+      tell({ state: "waiting", ...(problem && { problem }) });
       if (!isHasty) await sleep(failures, floor, base);
       if (isStopped) return;
     }
@@ -147,6 +147,8 @@ export function follow({ host, connect, take, tell }) {
         if (event.type === "closing" && event.data.reason === "deleted") end.final = { reason: "deleted" };
       }
     } catch (problem) {
+      // a cut in mid-stream is none
+      if (problem instanceof Problem) end.problem = problem;
       if (problem.status && !isPassing(problem)) end.final = { reason: "refused", problem };
       end.floor = problem.retry_after_ms;
     } finally {

@@ -18,9 +18,9 @@ export function normal(text) {
 }
 
 /**
- * The blocks at the beginning of `text`, as far as it is read at once; `isWhole` where that is all. The first `final` of them, up to `until`,
- * are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a block that
- * shows nothing (`isHidden`). A block that is too long is cut.
+ * The blocks at the beginning of `text`, as far as it is read at once; `isWhole` where that is all. The first `final` of them, up to
+ * `until`, are the same whatever follows. `known` are link definitions from before, and `refs` those and the new ones; a definition is a
+ * block that shows nothing (`isHidden`). A block that is too long is cut.
  */
 export function split(md, text, known) {
   for (let most = 1; ; most *= 2) {
@@ -58,7 +58,8 @@ function parse(md, text, { starts, end }, known) {
     if (token.level === 0 && token.nesting >= 0) {
       const [from, to] = token.map;
       const stop = Math.min(starts[to] ?? end, end);
-      blocks.push({ from, at: starts[from], source: text.slice(starts[from], stop), isOpen: stop === text.length, tokens: [], defines: [] });
+      const source = text.slice(starts[from], stop);
+      blocks.push({ from, at: starts[from], source, isOpen: stop === text.length, tokens: [], defines: [] });
     }
     const block = blocks.at(-1);
     block.tokens.push(token);
@@ -80,7 +81,8 @@ function finals(blocks, { starts, within }) {
 
 /** Mends the end of a block that is still being written. Gives whether there is anything to show of it. */
 export function mend({ tokens }) {
-  const last = tokens.findLast(({ type }) => type === "inline" || type === "fence" || type === "code_block");
+  // the cells that a row has not come to yet are empty
+  const last = tokens.findLast(({ type, content }) => (type === "inline" && content) || type === "fence" || type === "code_block");
   if (last?.type !== "inline") return true;
   const isParagraph = tokens[tokens.indexOf(last) - 1].type === "paragraph_open";
   last.content = mended(isParagraph ? beforeTable(last.content) : last.content);

@@ -14,8 +14,8 @@ export function pen(MarkdownIt, purify) {
 }
 
 /**
- * `{draw(text, isLive, deadline)}` makes the empty element `parent` show `text`; false where the deadline came before the end: it wants to be
- * called again. While it is live, the end of the text is mended.
+ * `{draw(text, isLive, deadline)}` makes the empty element `parent` show `text`; false where the deadline came before the end: it wants to
+ * be called again. While it is live, the end of the text is mended.
  */
 function drawing(parent, t, md, purify) {
   /** Blocks that show something; the first `done` are final as long as the text begins with `prefix`. */
@@ -55,7 +55,7 @@ function drawing(parent, t, md, purify) {
       for (const label of block.defines) known[label] ??= found.refs[label];
       if (!block.isHidden) done += 1;
     }
-    if (found.final > 0) prefix = text.slice(0, prefix.length + found.until);
+    if (found.final > 0 || !found.isWhole) prefix = text.slice(0, prefix.length + found.until);
     return found.isWhole;
   }
 

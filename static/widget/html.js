@@ -53,7 +53,8 @@ function address(text) {
 /** An address that is the last thing of a text that is being written may go on: it is no link yet. */
 function unlink(tokens) {
   const at = tokens.findLastIndex(({ type }) => type === "link_open");
-  if (at < 0 || !tokens[at].markup || tokens.slice(at + 3).some(({ content, type }) => /\s/.test(content) || type.endsWith("break"))) return;
+  if (at < 0 || !tokens[at].markup) return;
+  if (tokens.slice(at + 3).some(({ content, type }) => /\s/.test(content) || type.endsWith("break"))) return;
   tokens.splice(at + 2, 1);
   tokens.splice(at, 1);
 }

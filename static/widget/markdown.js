@@ -1,4 +1,5 @@
-// Streaming Markdown: one answer as an element that grows with its text. Until the libraries are there, and where they cannot be, it is plain.
+// Streaming Markdown: one answer as an element that grows with its text. Until the libraries are there, and where they cannot be, it is
+// plain.
 
 import { element } from "./dom.js";
 import { pen as penOf } from "./drawing.js";
@@ -53,7 +54,8 @@ export function answer(t) {
 
   function grow() {
     const node = made.firstChild;
-    if (made.childNodes.length === 1 && node.nodeType === Node.TEXT_NODE && text.startsWith(node.data)) node.appendData(text.slice(node.length));
+    const isPlain = made.childNodes.length === 1 && node.nodeType === Node.TEXT_NODE;
+    if (isPlain && text.startsWith(node.data)) node.appendData(text.slice(node.length));
     else made.replaceChildren(text);
   }
 

@@ -1,7 +1,11 @@
 // What a text that is still being written may show of its end: what may yet turn into a mark is held back, what is open is closed. Pure.
 
-/** A last line that may yet be a rule, a list's next item, an underlined heading, a table's second line, a fence, or a link's definition. */
-const UNDECIDED = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*(?:[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?)$/;
+/** What may stand in front of a line's own text: quotes and items of lists. */
+const FRONT = /(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/;
+/** A rule, an item, an underline of a heading, a table's second line; a fence; a link's definition: by halves, too. */
+const MARKS = /[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?/;
+/** A last line of which nobody knows yet what it is. */
+const UNDECIDED = new RegExp(`^${FRONT.source}(?:${MARKS.source})$`);
 
 /** How much of an open label or address is taken for one; what is longer is text. */
 const MAX_OPEN = 1000;
@@ -106,7 +110,10 @@ function run(text, at, end, mark, open) {
   if (left > 0 && !/\s/.test(after)) open.push({ mark: char, at, end, length: left });
 }
 
-/** `text` up to `end` with `marks` behind it, without the brackets of links and without images that are open, and with what else is open closed. */
+/**
+ * `text` up to `end` with `marks` behind it: without the brackets of links and without images that are open, and with what else is open
+ * closed.
+ */
 function closing(text, end, marks, open) {
   let cut = text.slice(0, end);
   if (!marks) cut = cut.trimEnd();

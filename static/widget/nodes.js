@@ -30,7 +30,7 @@ function dress(pre, t) {
   const { lang } = pre.dataset;
   delete pre.dataset.lang;
   pre.dir = "ltr";
-  const box = element("div", "code", element("div", "bar", element("span", "", lang ?? ""), button(t("copy"), "copy")));
+  const box = element("div", "code", element("div", "bar", element("span", "", lang || t("code")), button(t("copy"), "copy")));
   pre.replaceWith(box);
   box.append(scrolling(pre, lang ? `${t("code")}: ${lang}` : t("code")));
 }
@@ -43,7 +43,7 @@ function scrolling(box, label) {
   return box;
 }
 
-/** Makes `old` equal to `made`, keeping what is equal: a selection, a focus and a scroll position stay. Returns the node that stands there now. */
+/** Makes `old` equal to `made`, keeping what is equal: selection, focus and scroll position stay. Gives the node that stands there now. */
 export function patch(old, made) {
   if (old.nodeName !== made.nodeName) {
     old.replaceWith(made);

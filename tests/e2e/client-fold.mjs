@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emptyView, reduce } from "../../static/client.js";
-import { refold } from "../../static/client/reduce.js";
+import { keep, pastFrom, prepend } from "../../static/client/past.js";
 import { Reader, Server, truth } from "./ledger.mjs";
 
 const RUNS = Number(process.env.CLIENT_RUNS ?? 1500);
@@ -34,11 +34,11 @@ const numbers = fc.array(fc.nat(9999), { minLength: 10, maxLength: 600 });
 
 class Client {
   constructor(server, view, draw) {
-    Object.assign(this, { server, name: view, draw, view: emptyView, reader: null, since: 0, records: [] });
+    Object.assign(this, { server, name: view, draw, view: emptyView, reader: null, past: pastFrom(0) });
   }
 
   fold(event) {
-    if (this.since && event.data.seq) this.records.push(event);
+    keep(this.past, this.view, event);
     this.view = frozen(reduce(this.view, frozen(event)));
   }
 
@@ -58,7 +58,8 @@ class Client {
   live() {
     const x = this.draw(10);
     if (x < 2) this.reader = null;
-    else if (x < 3 && this.view.head >= this.since) this.connect(this.since + this.draw(this.view.head - this.since + 1), false);
+    else if (x < 3 && this.view.head >= this.past.since)
+      this.connect(this.past.since + this.draw(this.view.head - this.past.since + 1), false);
     else this.read(this.draw(6));
   }
 }
@@ -110,20 +111,20 @@ describe("the fold", () => {
         const server = new Server(draw);
         for (let i = 0; i < 20; i += 1) server.step();
         const client = new Client(server, "owner", draw);
-        client.since = 1 + draw(server.head - 1);
-        client.view = { ...emptyView, last_id: String(client.since), ...named(server) };
+        client.past = pastFrom(1 + draw(server.head - 1));
+        client.view = { ...emptyView, last_id: String(client.past.since), ...named(server) };
         while (!draw.isDone) {
           server.step();
           client.live();
         }
         client.read();
         const records = readRecords(server);
-        for (const from of [draw(client.since), 0]) {
-          const older = records.filter(({ data }) => data.seq > from && data.seq <= client.since);
+        while (client.past.since) {
+          const from = draw(client.past.since);
+          const page = records.filter(({ data }) => data.seq > from && data.seq <= client.past.since);
           const before = client.view;
-          client.records.unshift(...older);
-          client.since = from;
-          client.view = frozen(refold(client.view, client.records));
+          Object.assign(client, prepend({ ...client, page, since: from }));
+          frozen(client.view);
           assert.equal(client.view.live, before.live);
           const known = new Map(before.items.map((item) => [item.key, item]));
           for (const item of client.view.items)
@@ -135,6 +136,8 @@ describe("the fold", () => {
           const heard = ({ items }) => items.filter(({ seq, state }) => seq > 0 || state === "pending");
           assert.deepEqual(heard(client.view), heard(began.view));
           assert.deepEqual([client.view.turn, client.view.head], [began.view.turn, began.view.head]);
+          for (let i = draw(9); i > 0; i -= 1) server.step();
+          client.read();
         }
         same(client, new Client(server, "owner", () => 1).read());
       }),

@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { emptyView, frames, rawMember, reduce, spell } from "../../static/client.js";
 import { rawElements } from "../../static/client/json.js";
-import { refold } from "../../static/client/reduce.js";
+import { fold as foldInto, shown } from "../../static/client/reduce.js";
+import { keep, pastFrom, prepend } from "../../static/client/past.js";
 
 fc.configureGlobal({ includeErrorInReport: true });
 
@@ -142,19 +143,83 @@ describe("what events do to a view", () => {
   });
 
   test("what only hello has named stands in front of the pages that are put there, until one of them has its record", () => {
-    const listed = reduce(emptyView, { type: "hello", data: { approvals: [{ ...APPROVAL, requested_at: "then" }] } });
+    const named = reduce(emptyView, { type: "hello", data: { approvals: [{ ...APPROVAL, requested_at: "then" }] } });
+    const listed = { ...named, last_id: "7", head: 7 };
     const record = (seq, type, data) => ({ type, id: String(seq), data: { seq, type, ...data } });
-    const records = [record(7, "message", says("a")[1]), record(8, "message", says("b")[1])];
-    const view = reduce(listed, records[1]);
+    const past = pastFrom(7);
+    const newest = record(8, "message", says("b")[1]);
+    keep(past, listed, newest);
+    const once = prepend({ view: reduce(listed, newest), past, page: [record(7, "message", says("a")[1])], since: 6 });
     assert.deepEqual(
-      refold(view, records).items.map(({ key }) => key),
+      once.view.items.map(({ key }) => key),
       ["p", "m a", "m b"],
     );
-    const all = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL }), ...records];
+    const page = [record(5, "message", says("0")[1]), record(6, "approval_requested", { ...OF, ...APPROVAL })];
     assert.deepEqual(
-      refold(view, all).items.map(({ key }) => key),
+      prepend({ ...once, page, since: 0 }).view.items.map(({ key }) => key),
       ["m 0", "p", "m a", "m b"],
     );
+  });
+
+  /** Some turns that are alike, from the given one on. */
+  function turns(count, from = 1) {
+    const records = Array.from({ length: count }, (_, i) => {
+      const turn = from + i;
+      const call = { turn, step: 1, tool_call_id: "c", tool: "look" };
+      return [
+        ["message_queued", { message_id: `u${turn}`, text: "?" }],
+        ["turn_start", { turn, message_ids: [`u${turn}`] }],
+        ["tool_start", { ...call, args: {} }],
+        ["tool_end", call],
+        ["message", { turn, step: 1, message_id: `m${turn}`, content: [{ type: "text", text: "!" }] }],
+        ["done", { turn, reason: "completed", tool_calls: [] }],
+      ];
+    });
+    return records.flat().map(([type, data], i) => {
+      const seq = (from - 1) * 6 + i + 1;
+      return { type, id: String(seq), data: { seq, at: "then", type, ...data } };
+    });
+  }
+
+  test("what an event looks at does not grow with the view", () => {
+    const looksOf = (count) => {
+      let looks = 0;
+      const { items, ...view } = turns(count).reduce(foldInto, emptyView);
+      const watched = items.map((item) => new Proxy(item, { get: (one, name) => ((looks += 1), one[name]) }));
+      turns(1, count + 1).reduce(foldInto, { ...view, items: watched });
+      return looks;
+    };
+    assert.equal(looksOf(1000), looksOf(10));
+  });
+
+  test("a draft has one list however many events it is made of, and what was shown of it stays", () => {
+    const first = turns(1).reduce(foldInto, emptyView);
+    const { items } = first;
+    const draft = turns(9, 2).reduce(foldInto, first);
+    assert.equal(draft.items, items);
+    const view = shown(draft);
+    assert.deepEqual([shown(view) === view, "own" in view, view.items.length], [true, false, 30]);
+    turns(1, 11).reduce(foldInto, view);
+    assert.equal(view.items.length, 30);
+  });
+
+  test("a view keeps no more records than its first turn has, and paging back leaves all behind them as it is", () => {
+    const records = turns(100);
+    let all = { past: pastFrom(590), view: { ...emptyView, last_id: "590", head: 590 } };
+    const read = (event) => {
+      keep(all.past, all.view, event);
+      all.view = reduce(all.view, event);
+    };
+    records.slice(590).forEach(read);
+    turns(100, 101).forEach(read);
+    while (all.past.since) {
+      const since = Math.max(0, all.past.since - 7);
+      const before = all.view.items;
+      all = prepend({ ...all, page: records.slice(since, all.past.since), since });
+      assert.ok(all.past.records.length <= 7, `${all.past.records.length} records at ${since}`);
+      for (let i = 5; i < before.length; i += 1) assert.equal(all.view.items.at(i - before.length), before[i]);
+    }
+    assert.deepEqual(all.view.items, [...records, ...turns(100, 101)].reduce(reduce, emptyView).items);
   });
 
   test("tries are one line, which goes with the answer or with the end", () => {

@@ -107,6 +107,43 @@ describe("on the way", () => {
     assert.deepEqual(outbox(session), [["hello", "refused"]]);
   });
 
+  test("a message that waits says why", async () => {
+    const { session, asked, clock } = posting();
+    session.send("hello");
+    await settled();
+    await asked[0].give(problem(503, "store_unavailable"));
+    const [waiting] = session.outbox;
+    assert.deepEqual([waiting.state, waiting.problem.code], ["waiting", "store_unavailable"]);
+    await clock.pass(0);
+    assert.deepEqual([session.outbox[0].state, "problem" in session.outbox[0]], ["sending", false]);
+    await asked[0].give(accepted("m", 2));
+    assert.deepEqual([session.outbox[0].state, "problem" in session.outbox[0]], ["sent", false]);
+  });
+
+  test("a credential that fails, or is never said, is a problem of its own, and is asked for again", async () => {
+    const cause = new Error("the page's own");
+    const says = [() => Promise.reject(cause), () => new Promise(() => {}), () => "token"];
+    const all = posting({}, { credential: () => says.shift()(), random: () => 1 });
+    all.session.send("hello");
+    await settled();
+    const [{ state, problem: why }] = all.session.outbox;
+    assert.deepEqual([all.asked.length, state, why.name, why.status, why.code, why.cause], [0, "waiting", "Problem", 0, "credential", cause]);
+    await all.clock.pass(2000 + 29_999);
+    assert.equal(all.session.outbox[0].state, "sending");
+    await all.clock.pass(1);
+    assert.deepEqual([all.session.outbox[0].state, all.session.outbox[0].problem.code], ["waiting", "credential"]);
+    await all.clock.pass(4000);
+    assert.equal(all.asked[0].headers.authorization, "Bearer token");
+    await all.asked[0].give(accepted("m", 2));
+    assert.deepEqual(all.clock.waits.filter((ms) => ms > 0), []);
+  });
+
+  test("what is no text is the caller's mistake", () => {
+    const { session } = posting();
+    for (const none of [undefined, null, 7, { text: "hello" }]) assert.throws(() => session.send(none), TypeError);
+    assert.deepEqual(session.outbox, []);
+  });
+
   test("what is on its way is not dropped, and closing keeps what waits for the next opening", async () => {
     const { session, asked, clock } = posting();
     const { key } = session.send("one");
@@ -250,6 +287,32 @@ describe("a message stands in one place", () => {
     await settled();
     const again = await all.asked.find(({ path }) => path.endsWith("/events")).stream();
     again.record(2, "message_queued", { message_id: "old", text: "yes" });
+    await settled();
+    assert.deepEqual(outbox(all.session), [["yes", "sending"]]);
+  });
+
+  test("where it says what was said before, and is sent before anything was heard", async () => {
+    const all = posting();
+    all.session.open();
+    all.session.send("yes");
+    await settled();
+    const get = () => all.asked.find(({ method }) => method === "GET");
+    await get().give(json(200, { id: "s", head: 2 }));
+    const stream = await get().stream();
+    stream.hello({ head: 2 });
+    stream.record(2, "message_queued", { message_id: "old", text: "yes" });
+    await settled();
+    assert.deepEqual(outbox(all.session), [["yes", "sending"]]);
+    stream.record(3, "message_queued", { message_id: "mine", text: "yes" });
+    await settled();
+    assert.deepEqual(outbox(all.session), []);
+  });
+
+  test("where it says what is still to come of the replay", async () => {
+    const all = await conversing({}, 2);
+    all.session.send("yes");
+    await settled();
+    all.stream.record(2, "message_queued", { message_id: "old", text: "yes" });
     await settled();
     assert.deepEqual(outbox(all.session), [["yes", "sending"]]);
   });

@@ -168,6 +168,44 @@ describe("giving up", () => {
     assert.equal(all.session.connection.problem.status, 401);
   });
 
+  test("a connection that waits says why; a credential that fails is asked for again", async () => {
+    const cause = new Error("the page's own");
+    const says = [
+      () => "token",
+      () => {
+        throw cause;
+      },
+      () => new Promise(() => {}),
+      () => "token",
+    ];
+    const all = await reading({ credential: () => says.shift()(), random: () => 1 });
+    const waiting = () => [all.session.connection.state, all.session.connection.problem?.code];
+    assert.deepEqual([...waiting(), all.session.connection.problem.cause], ["waiting", "credential", cause]);
+    await all.clock.pass(2000);
+    assert.deepEqual(waiting(), ["connecting", undefined]);
+    await all.clock.pass(30_000);
+    assert.deepEqual(waiting(), ["waiting", "credential"]);
+    await all.clock.pass(8000);
+    const stream = await all.asked[0].stream();
+    stream.hello();
+    stream.cut();
+    await settled();
+    assert.deepEqual(all.session.connection, { state: "waiting" }, "a cut is no problem");
+  });
+
+  test("nothing waits for a credential when nobody reads any more", async () => {
+    const all = makeClient({ credential: () => new Promise(() => {}) });
+    const session = all.client.session({ id: "s" });
+    session.open();
+    await settled();
+    session.close();
+    await settled();
+    assert.deepEqual(all.clock.waits.filter((ms) => ms > 0), []);
+    const asking = assert.rejects(session.cancel(), { name: "Problem", code: "credential", status: 0 });
+    await all.clock.pass(30_000);
+    await asking;
+  });
+
   test("204, and a deletion, end it without a problem", async () => {
     const ended = await reading();
     await ended.asked[0].give(new Response(null, { status: 204 }));
@@ -204,6 +242,15 @@ describe("giving up", () => {
       [],
       "nothing is left that would keep a process alive",
     );
+  });
+
+  test("a pause of what is not made yet ends too", async () => {
+    const session = makeClient().client.session();
+    session.open();
+    session.pause();
+    assert.deepEqual(session.connection, { state: "paused" });
+    session.open();
+    assert.deepEqual(session.connection, { state: "idle" });
   });
 
   test("what came with the last event that was wanted is not folded, and comes again", async () => {

@@ -71,7 +71,69 @@ test("two tabs keep each other's messages", async () => {
   assert.deepEqual(outbox(posting({ storage }).session), [["from b", "waiting"]]);
   c.session.open();
   await settled();
-  assert.equal(posts(c.asked)[0].headers["idempotency-key"], a.session.outbox[0].key, "and where both post one, it is by one key");
+  assert.equal(posts(c.asked)[0].headers["idempotency-key"], b.session.outbox[0].key, "and where both post one, it is by one key");
+  assert.deepEqual(outbox(c.session), [["from b", "sending"]], "what another has posted is the stream's to bring");
+});
+
+test("what one tab drops no other posts that has found it, not even in mid-post", async () => {
+  const storage = makeStorage();
+  const gone = posting({ storage });
+  const keys = ["one", "two"].map((text) => gone.session.send(text).key);
+  gone.session.close();
+  const [a, b] = [posting({ storage }), posting({ storage })];
+  a.session.discard(keys[0]);
+  b.session.open();
+  await settled();
+  assert.deepEqual([posts(b.asked).map(({ body }) => body.text), outbox(b.session)], [["two"], [["two", "sending"]]]);
+  a.session.discard(keys[1]);
+  await posts(b.asked)[0].fail();
+  await b.clock.pass(0);
+  assert.deepEqual([posts(b.asked), b.session.outbox, storage.map.size], [[], [], 0]);
+});
+
+test("nor does one that finds the session only now", async () => {
+  const storage = makeStorage();
+  const create = { channel: "web", key: "visitor" };
+  const gone = makeClient();
+  const keys = ["one", "two"].map((text) => gone.client.session({ storage, create }).send(text).key);
+  const tabs = [makeClient(), makeClient()].map((all) => ({ ...all, session: all.client.session({ storage, create }) }));
+  tabs[0].session.discard(keys[0]);
+  for (const { session, asked } of tabs) {
+    session.open();
+    await settled();
+    await posts(asked)[0].give(json(201, { id: "s" }));
+  }
+  assert.deepEqual(
+    tabs.map(({ asked }) => posts(asked).map(({ body, headers }) => [body.text, headers["idempotency-key"]])),
+    [[["two", keys[1]]], [["two", keys[1]]]],
+  );
+});
+
+test("who asks for a message again means it, whatever another tab did", async () => {
+  const storage = makeStorage();
+  const before = posting({ storage });
+  const { key } = before.session.send("no");
+  await settled();
+  await before.asked[0].give(problem(403, "forbidden"));
+  const [a, b] = [posting({ storage }), posting({ storage })];
+  a.session.discard(key);
+  b.session.retry(key);
+  await settled();
+  assert.deepEqual(posts(b.asked)[0].body.text, "no");
+});
+
+test("an id that was kept, and a storage, are enough after a reload", async () => {
+  const storage = makeStorage();
+  const before = makeClient();
+  const session = before.client.session({ create: { channel: "web" }, storage });
+  for (const text of ["one", "two"]) session.send(text);
+  await settled();
+  await before.asked[0].give(json(201, { id: "s" }));
+  await before.asked[0].give(accepted("m1", 2));
+  const after = posting({ id: session.id, storage });
+  after.session.open();
+  await settled();
+  assert.deepEqual([outbox(after.session), posts(after.asked)[0].body], [[["two", "sending"]], { text: "two" }]);
 });
 
 test("two tabs that said the same, and were closed, said it twice", async () => {
@@ -102,4 +164,11 @@ test("a storage that fails is none", async () => {
     await asked[0].give(accepted("m", 2));
     assert.deepEqual(outbox(session), [["hello", "sent"]]);
   }
+  const storage = makeStorage();
+  posting({ storage }).session.send("found");
+  const { session, asked } = posting({ storage });
+  storage.getItem = fails;
+  session.open();
+  await settled();
+  assert.equal(posts(asked)[0].body.text, "found", "what cannot be looked up is not taken to be gone");
 });

