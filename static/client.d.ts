@@ -12,7 +12,8 @@ export interface PorticoOptions {
   base?: string | URL;
   /**
    * Asked before each request for the bearer token to send; nothing sends none. `refused` is true where the last one was answered 401: one
-   * more try is made with what comes then.
+   * more try is made with what comes then. Where it throws, or says nothing for 30 s, that is a `Problem` with the code `credential`, and
+   * reading and posting ask again as after a cut.
    */
   credential?: (ask: { refused: boolean }) => string | null | undefined | Promise<string | null | undefined>;
   /** Replaces parts of what the client stands on; tests bring a network, a clock and chance of their own. */
@@ -38,9 +39,10 @@ export class Problem extends Error {
   /** The HTTP status; 0 where there was no answer, or none that says it. */
   readonly status: number;
   /**
-   * The stable code of the problem document; `unreachable` where the server could not be reached, `unreadable` where something answered
-   * that is not the gateway (a redirect, which is not followed, too), `closed` where `close` came before the answer, `unknown` where a
-   * refusal has no code. An id that can be none is `not_found` without a request.
+   * The stable code of the problem document; `unreachable` where the server could not be reached, `credential` where the page's own callback
+   * failed (both keep the `cause`), `unreadable` where something answered that is not the gateway (a redirect, which is not followed, too),
+   * `closed` where `close` came before the answer, `unknown` where a refusal has no code. An id that can be none is `not_found` without a
+   * request.
    */
   readonly code: string;
   /** How long to wait before another try, where the server says so. */
@@ -57,7 +59,7 @@ export class Portico {
 }
 
 export interface SessionOptions {
-  /** The id of a session that exists. */
+  /** The id of a session that exists. One that was made without a `key` goes on after a reload by the `session.id` that you kept yourself. */
   id?: string;
   /** How the first message makes one. With a `key` (1 to 255 printable ASCII) all who use the same key share the session that it makes. */
   create?: { channel?: string; agent?: string; title?: string; metadata?: object; key?: string };
@@ -73,8 +75,8 @@ export type Connection =
   | { state: "idle" }
   | { state: "connecting" }
   | { state: "open" }
-  /** Cut; another try follows by itself. */
-  | { state: "waiting" }
+  /** Cut, or by the `problem` not open yet; another try follows by itself. */
+  | { state: "waiting"; problem?: Problem }
   /** `pause` was called, which a hidden page does to leave the browser's few connections to others. */
   | { state: "paused" }
   /** No other try would be answered otherwise. `deleted` and `ended` are no problems. */
@@ -89,6 +91,7 @@ export interface Outgoing {
   /** `waiting` for a network or a server that takes it; `sending`; `sent`: accepted, not seen in the stream yet; `refused`: for good. */
   readonly state: "waiting" | "sending" | "sent" | "refused";
   readonly message_id?: string;
+  /** Why it is `refused`, or what the last try met where it is `waiting`. */
   readonly problem?: Problem;
 }
 
@@ -113,11 +116,11 @@ export class Session {
   pause(): void;
   /** Ends all that is under way, and asks for no credential any more. A message cut short may have arrived: `open` repeats it by its key. */
   close(): void;
-  /** Queues a message and posts it as soon as that is possible, in order. */
+  /** Queues a message and posts it as soon as that is possible, in order. Throws `TypeError` where `text` is no string. */
   send(text: string, options?: { mode?: "followup" | "steer" }): Outgoing;
   /** Posts a refused message again, by the same key. */
   retry(key: string): void;
-  /** Drops a message that the server has not accepted. */
+  /** Drops a message that the server has not accepted; with a `storage` other tabs that found it there do not post it either. */
   discard(key: string): void;
   /** Stops the running turn. Throws `Problem`, as those below; where there is no answer in 30 s too. */
   cancel(options?: { keep_queue?: boolean }): Promise<void>;
@@ -194,6 +197,8 @@ export interface MessageItem extends Base {
   readonly reasoning?: string;
   /** A person's message that no turn has taken up yet. */
   readonly queued: boolean;
+  /** The record by which a turn took it up. */
+  readonly taken_seq?: number;
   readonly interrupted: boolean;
 }
 export interface ToolItem extends Base {

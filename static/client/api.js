@@ -43,7 +43,7 @@ export const own = (options) => ({ __proto__: null, ...options });
 export const isId = (id) => typeof id === "string" && /^[\w-]+$/.test(id);
 
 /** What the server would say had it been asked. */
-export const notFound = () => new Problem("No such address: ids are letters, digits, _ and -.", { status: 404, code: "not_found" });
+export const notFound = () => new Problem("There is no such address.", { status: 404, code: "not_found" });
 
 export const closed = () => new Problem("The conversation was closed.", { code: "closed" });
 

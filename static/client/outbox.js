@@ -175,12 +175,6 @@ const isMessage = ({ key, text }) => typeof key === "string" && /^[!-~]{1,255}$/
 
 function kept({ key, text, mode, isTried, after, why }) {
   const { message, status = 0, code = "unknown" } = own(why);
-  const isRefused = typeof message === "string";
-  return Object.freeze(
-    own({
-      ...{ key, text, isTried, after, isFound: true, state: isRefused ? "refused" : "waiting" },
-      ...(/^(followup|steer)$/.test(mode) && { mode }),
-      ...(isRefused && { problem: new Problem(message, { status, code }) }),
-    }),
-  );
+  const state = message ? { state: "refused", problem: new Problem(message, { status, code }) } : { state: "waiting" };
+  return Object.freeze(own({ key, text, ...(/^(followup|steer)$/.test(mode) && { mode }), isTried, after, isFound: true, ...state }));
 }

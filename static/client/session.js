@@ -132,7 +132,7 @@ export class Session {
   }
 
   send(text, options) {
-    if (typeof text !== "string") throw new TypeError(`A message is a string, not ${text === null ? "null" : typeof text}.`);
+    if (typeof text !== "string") throw new TypeError("A message is a string.");
     const message = this.#outbox.add(text, own(options).mode);
     this.#begin();
     return message;

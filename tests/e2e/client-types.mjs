@@ -69,6 +69,26 @@ test("the modules are what their types say", async () => {
   assert.deepEqual(Object.keys(await import(`${source}/client.js`)).sort(), names.sort());
 });
 
+test("the package has all that its files and its README name, and each licence", async () => {
+  const [{ files }] = JSON.parse(await run("npm", ["pack", source, "--dry-run", "--json"]));
+  const names = new Set(files.map(({ path: name }) => name));
+  const text = (name) => fs.readFile(path.join(source, name), "utf8");
+  const { exports } = JSON.parse(await text("package.json"));
+  const targets = Object.values(exports).flatMap((one) => (typeof one === "string" ? one : Object.values(one)));
+  const wanted = [...targets, "widget.d.ts", "LICENSE", "vendor/LICENSES", "vendor/markdown-it.js", "vendor/dompurify.js"];
+  const links = [...(await text("README.md")).matchAll(/\]\(([^)]*)\)/g)].map(([, to]) => to);
+  wanted.push(...links.filter((to) => !/^(https:|#)/.test(to)));
+  for (const name of names) {
+    if (!/\.js$|\.d\.ts$/.test(name) || name.startsWith("vendor/")) continue;
+    for (const [, to] of (await text(name)).matchAll(/(?:from |import\(|import )"(\.[^"]*)"/g)) wanted.push(path.join(path.dirname(name), to));
+  }
+  assert.deepEqual(
+    wanted.map((name) => path.normalize(name)).filter((name) => !names.has(name)),
+    [],
+  );
+  assert.deepEqual(exports["./widget"], { types: "./widget.d.ts", default: "./widget.js" });
+});
+
 test("it is small", async (t) => {
   const { outputFiles } = await build({
     entryPoints: [path.join(source, "client.js")],
