@@ -49,7 +49,8 @@ export const closed = () => new Problem("The conversation was closed.", { code: 
 
 const problemOf = (error) => (error instanceof Problem ? error : new Problem("The server cannot be reached.", { cause: error }));
 
-export const unreadable = ({ status }, what = "") => new Problem(`What answered is not the gateway${what}.`, { status, code: "unreadable" });
+export const unreadable = ({ status }, what = "") =>
+  new Problem(`What answered is not the gateway${what}.`, { status, code: "unreadable" });
 
 /** Sends requests to the gateway at `base`: resolves to a 2xx answer, else throws `Problem`. */
 export function sender({ base, credential, host }) {
@@ -61,7 +62,8 @@ export function sender({ base, credential, host }) {
     signal?.throwIfAborted();
     const head = { ...headers, ...(body && { "content-type": "application/json" }), ...(token && { authorization: `Bearer ${token}` }) };
     // `manual` follows none, as `error` does, and can be told from a network that fails
-    return host.fetch(url, own({ method, headers: head, body: body && JSON.stringify(body), cache: "no-store", redirect: "manual", signal }));
+    const init = { method, headers: head, body: body && JSON.stringify(body), cache: "no-store", redirect: "manual", signal };
+    return host.fetch(url, own(init));
   }
   return async (method, path, options) => {
     const given = own(options);
@@ -91,8 +93,8 @@ const tokenOf = (credential, { refused, signal, host }) =>
   });
 
 /** What `take(answer, wait)` makes of an answer. */
-export const ask = ({ send, host }, method, path, { signal, expected, take = (answer, wait) => read(answer, wait, expected), ...options }) =>
-  within(host, signal, async (cut, wait) => take(await send(method, path, { ...options, signal: cut }), wait)).catch((error) => {
+export const ask = ({ send, host }, method, path, { signal, expected, take = read, ...options }) =>
+  within(host, signal, async (cut, wait) => take(await send(method, path, { ...options, signal: cut }), wait, expected)).catch((error) => {
     throw problemOf(error);
   });
 

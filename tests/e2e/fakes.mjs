@@ -140,6 +140,16 @@ export function posting(options = {}, clientOptions = {}) {
   return { ...all, session };
 }
 
+/** A session that reads, at its first connection. */
+export async function reading(options = {}) {
+  const all = makeClient(options);
+  const session = all.client.session({ id: "s" });
+  session.open();
+  await settled();
+  await all.asked[0].give(json(200, { id: "s", head: 2 }));
+  return { ...all, session };
+}
+
 /** Also reads: resolves with the stream once it is open, at `head`. */
 export async function conversing(options = {}, head = 1) {
   const all = posting(options);
