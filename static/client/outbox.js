@@ -121,7 +121,7 @@ export function makeOutbox({ host, shelf, ready, post, place, known, changed }) 
     },
     /** From here on they are kept on this shelf, behind those that are there already. */
     move(to) {
-      const mine = all.filter((message) => !isGone(message) || to.has(message.key));
+      const mine = all.filter((message) => !isGone(message));
       for (const { key } of mine) shelf.remove(key);
       shelf = to;
       keep(mine.reduce((list, message) => placed(list, message.key, message), shelf.load()));
@@ -158,12 +158,7 @@ export function makeShelf(storage, name) {
       [...new Map(read()?.map((message) => [message.key, kept(message)])).values()],
     put: ({ problem, ...message }) =>
       
-      write(
-        placed(read() ?? [], message.key, {
-          ...message,
-          ...(message.state === "refused" && { why: { ...problem, message: problem.message } }),
-        }),
-      ),
+      write(placed(read() ?? [], message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
     remove: (key) => write(placed(read() ?? [], key)),
     /** A storage that fails has all. */
     has: (key) => read()?.some((message) => message.key === key) ?? true,

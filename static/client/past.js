@@ -7,10 +7,10 @@
 import { emptyView, fold, newest } from "./reduce.js";
 
 /**
- * What is kept of a view that begins behind `since`: all its records up to `until`, the first place where no turn is open, and those of the
+ * What is kept of a view that begins behind `since`: all its records up to `until`, the end of the first turn that ends in it, and those of the
  * later ones that name something older.
  */
-export const pastFrom = (since, until = Infinity) => ({ since, until, records: [] });
+export const pastFrom = (since) => ({ since, until: Infinity, records: [] });
 
 const NAMED = {
   turn_start: ({ message_ids }) => message_ids,
@@ -20,13 +20,11 @@ const NAMED = {
   question_answered: ({ question_id }) => [question_id],
 };
 
-/** Keeps `event` in `past`, where need be; `view` is what it is about to be folded into, and `behind` are items that stand behind those. */
-export function keep(past, { items, head }, event, behind = []) {
+/** Keeps `event` in `past`, where need be, before it is folded into the view of these `items`. */
+export function keep(past, { items }, event) {
   const { type, data } = event;
-  if (!(data?.seq > head) || !past.since) return;
-  if (type === "turn_start") past.until = Math.min(past.until, data.seq - 1);
-  const find = (list, id) => list[newest(list, ({ key }) => key === id)];
-  const isOlder = (id) => !((find(items, id) ?? find(behind, id))?.seq > past.until);
+  if (!data?.seq || !past.since) return;
+  const isOlder = (id) => !(items[newest(items, ({ key }) => key === id)]?.seq > past.until);
   if (data.seq <= past.until || NAMED[type]?.(data).some(isOlder)) past.records.push(event);
   if (type === "done") past.until = Math.min(past.until, data.seq);
 }
@@ -41,11 +39,11 @@ const byPlace = (a, b) => (placeOf(a) === placeOf(b) ? 0 : placeOf(a) - placeOf(
  * Items that come out equal are the same objects as before.
  */
 export function prepend({ view, past, page, since }) {
-  const next = pastFrom(since, past.until);
+  const next = pastFrom(since);
   const behind = view.items.filter((item) => placeOf(item) > past.until);
   let draft = emptyView;
   for (const event of [...page, ...past.records]) {
-    keep(next, draft, event, behind);
+    keep(next, draft, event);
     draft = fold(draft, event);
   }
   const before = view.items.filter((item) => placeOf(item) <= past.until);

@@ -54,7 +54,7 @@ export class Session {
   #past;
   /** Where the ledger stood when the connection began: what comes up to there is a replay. */
   #replayTo = 0;
-  /** The newest record that is known to be there; undefined as long as nothing was heard of a session that may have some. */
+  /** A record that was there when it was last asked; undefined as long as nothing was heard of a session that may have some. */
   #known;
   #listeners = new Set();
   #eventListeners = new Set();
@@ -266,20 +266,12 @@ export class Session {
     const since = Math.max(0, history && head - history);
     this.#past = pastFrom(since);
     if (since) this.#view = { ...emptyView, last_id: String(since), channel, ...(title && { title }) };
-    this.#heard(head);
-  }
-
-  #heard(head) {
-    this.#known = Math.max(this.#known ?? 0, head);
   }
 
   #take(event) {
     const { type, data } = event;
-    if (type === "hello") this.#heard((this.#replayTo = data.head));
-    if (type === "reset") {
-      this.#past = pastFrom(0);
-      this.#known = this.#replayTo;
-    }
+    if (type === "hello") this.#known = this.#replayTo = data.head;
+    if (type === "reset") this.#past = pastFrom(0);
     keep(this.#past, this.#view, event);
     this.#view = fold(this.#view, event);
     if (type === "message_queued") this.#outbox.seen(data, this.#replayTo);

@@ -220,6 +220,27 @@ describe("what events do to a view", () => {
       for (let i = 5; i < before.length; i += 1) assert.equal(all.view.items.at(i - before.length), before[i]);
     }
     assert.deepEqual(all.view.items, [...records, ...turns(100, 101)].reduce(reduce, emptyView).items);
+    assert.deepEqual(all.past.records, []);
+  });
+
+  test("what was asked in an older page is settled by what a later turn brought", () => {
+    const record = (seq, [type, data]) => ({ type, id: String(seq), data: { seq, type, ...data } });
+    const asked = ["question_asked", { ...OF, question_id: "q", tool_call_id: "d", questions: [], expires_at: "later" }];
+    const page = [record(1, approves("deny")[0]), record(2, asked)];
+    let all = { past: pastFrom(2), view: { ...emptyView, last_id: "2", head: 2 } };
+    for (const event of [
+      record(3, ends("completed")),
+      record(4, approves("deny")[1]),
+      record(5, ["question_answered", { ...OF, question_id: "q", declined: true }]),
+    ]) {
+      keep(all.past, all.view, event);
+      all.view = reduce(all.view, event);
+    }
+    all = prepend({ ...all, page, since: 0 });
+    assert.deepEqual(told(all.view), [
+      ["approval", "settled"],
+      ["question", "settled"],
+    ]);
   });
 
   test("tries are one line, which goes with the answer or with the end", () => {

@@ -308,6 +308,20 @@ describe("a message stands in one place", () => {
     assert.deepEqual(outbox(all.session), []);
   });
 
+  test("where its 202 is lost with the connection, and its record is in the next replay", async () => {
+    const all = await conversing();
+    all.session.send("hello");
+    await settled();
+    await posts(all.asked)[0].fail();
+    all.stream.cut();
+    await all.clock.pass(0);
+    const again = await all.asked.find(({ method }) => method === "GET").stream();
+    again.hello({ head: 2 });
+    again.record(2, "message_queued", { message_id: "m", text: "hello" });
+    await settled();
+    assert.deepEqual(outbox(all.session), []);
+  });
+
   test("where it says what is still to come of the replay", async () => {
     const all = await conversing({}, 2);
     all.session.send("yes");
