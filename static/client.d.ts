@@ -26,6 +26,8 @@ export interface Host {
   clearTimeout(timer: any): void;
   /** In ms, as `Date.now`. */
   now(): number;
+  /** Lets the page have its turn; asked where there is much to take in. */
+  breathe(): Promise<void>;
   /** From 0 up to 1. */
   random(): number;
   /** Calls `wake` when the network is back and when the page is looked at again; gives what ends that. */
@@ -34,11 +36,13 @@ export interface Host {
 
 /** A refusal or an answer that is none; `message` is a sentence for a person. */
 export class Problem extends Error {
-  /** The HTTP status; 0 where the server could not be reached. */
+  /** The HTTP status; 0 where there was no answer, or none that says it. */
   readonly status: number;
   /**
-   * The stable code of the problem document; `unreachable` where the server could not be reached, `credential` where the page's own
-   * callback failed (both keep the `cause`), `unreadable` where something answered that is not the gateway, `unknown` where a refusal has no code.
+   * The stable code of the problem document; `unreachable` where the server could not be reached, `credential` where the page's own callback
+   * failed (both keep the `cause`), `unreadable` where something answered that is not the gateway (a redirect, which is not followed, too),
+   * `closed` where `close` came before the answer, `unknown` where a refusal has no code. An id that can be none is `not_found` without a
+   * request.
    */
   readonly code: string;
   /** How long to wait before another try, where the server says so. */
@@ -50,7 +54,7 @@ export class Portico {
   readonly base: URL;
   /** A session that exists, or one that its first message makes. Nothing is sent before `open`, `send`, or `create`. */
   session(options?: SessionOptions): Session;
-  /** A call of the HTTP API; resolves to the JSON of a 2xx answer (null where it has none). Throws `Problem`. */
+  /** A call of the HTTP API; resolves to the JSON of a 2xx answer (null where it has none). Throws `Problem`, after 30 s too. */
   request(method: string, path: string, options?: { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal }): Promise<any>;
 }
 
@@ -110,6 +114,7 @@ export class Session {
   open(): void;
   /** Stops reading until `open`; what is posted still is. */
   pause(): void;
+  /** Ends all that is under way, and asks for no credential any more. A message cut short may have arrived: `open` repeats it by its key. */
   close(): void;
   /** Queues a message and posts it as soon as that is possible, in order. Throws `TypeError` where `text` is no string. */
   send(text: string, options?: { mode?: "followup" | "steer" }): Outgoing;
@@ -117,7 +122,7 @@ export class Session {
   retry(key: string): void;
   /** Drops a message that the server has not accepted; with a `storage` other tabs that found it there do not post it either. */
   discard(key: string): void;
-  /** Stops the running turn. Throws `Problem`, as those below. */
+  /** Stops the running turn. Throws `Problem`, as those below; where there is no answer in 30 s too. */
   cancel(options?: { keep_queue?: boolean }): Promise<void>;
   /** Sends the approval's digest along, so that what is decided is what was shown. */
   decide(approval_id: string, decision: string, note?: string): Promise<void>;

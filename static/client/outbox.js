@@ -3,7 +3,7 @@
 // A message whose record comes before its 202 must not stand in the view and here, nor in neither. Its message_id tells which record it is,
 // but only the 202 tells the message_id: until then the oldest message that may have arrived and says the same is taken to be the one.
 
-import { isPassing, Problem } from "./api.js";
+import { closed, isPassing, own, Problem } from "./api.js";
 import { sleeper } from "./stream.js";
 
 /**
@@ -31,7 +31,7 @@ export function makeOutbox({ host, shelf, ready, post, place, known, changed }) 
     // what is accepted the ledger keeps
     if (message.state === "sent") shelf.remove(message.key);
     else if (!isGone(message)) shelf.put(message);
-    keep(placed(all, message.key, Object.freeze(message)));
+    keep(placed(all, message.key, Object.freeze(own(message))));
   }
 
   function drop({ key }) {
@@ -49,17 +49,20 @@ export function makeOutbox({ host, shelf, ready, post, place, known, changed }) 
     for (let next; isOn && (next = all.find(({ state }) => state === "waiting"));) {
       const problem = await attempt(next);
       failures = problem ? failures + 1 : 0;
-      if (problem && isOn) await sleep(failures, { floor: problem.retry_after_ms });
+      if (problem && isOn) await sleep(failures, problem.retry_after_ms);
     }
     isBusy = false;
   }
 
   /** Resolves to a problem that may pass. */
   async function attempt({ problem: _, ...next }) {
-    const { key, isTried, after = isTried ? undefined : known() } = next;
+    const { key, isTried, after = isTried ? undefined : known() } = own(next);
     set({ ...next, state: "sending", isTried: true, after });
     const answer = await ready()
-      .then(() => (isGone(find(key, "sending")) ? null : post(next)))
+      .then(() => {
+        if (!isOn) throw closed();
+        return isGone(find(key, "sending")) ? null : post(own(next));
+      })
       .catch((problem) => ({ problem }));
     const message = find(key, "sending");
     if (!answer) {
@@ -68,8 +71,10 @@ export function makeOutbox({ host, shelf, ready, post, place, known, changed }) 
       set({ ...message, state: "sent", ...answer, isTaken: false });
       settle();
     } else if (isPassing(answer.problem)) {
-      set({ ...message, state: "waiting", problem: answer.problem });
-      return answer.problem;
+      // cut short by `stop`: it may have arrived, which its key makes harmless, and is no failure to wait after
+      const isCut = answer.problem.code === "closed";
+      set({ ...message, state: "waiting", ...(!isCut && { problem: answer.problem }) });
+      return isCut ? null : answer.problem;
     } else set({ ...message, state: "refused", problem: answer.problem, isTaken: false });
     return null;
   }
@@ -99,8 +104,8 @@ export function makeOutbox({ host, shelf, ready, post, place, known, changed }) 
       return find(key, "waiting");
     },
     retry(key) {
-      const { problem: _, isFound: __, ...message } = find(key, "refused") ?? {};
-      if (message.key) set({ ...message, state: "waiting" });
+      const { problem, isFound: _, ...message } = find(key, "refused") ?? own();
+      if (problem) set({ ...message, state: "waiting" });
     },
     discard(key) {
       const message = find(key, "waiting", "refused");
@@ -145,14 +150,12 @@ export function makeShelf(storage, name) {
       return null;
     }
   };
-  const read = () => attempt(() => JSON.parse(storage.getItem(name) ?? "[]").filter(({ key }) => key));
+  const read = () => attempt(() => JSON.parse(storage.getItem(name) ?? "[]").map(own).filter(isMessage));
   const write = (list) => attempt(() => (list.length ? storage.setItem(name, JSON.stringify(list)) : storage.removeItem(name)));
   return {
     load: () =>
-      (read() ?? []).map(({ isTaken: _, why, ...found }) => {
-        const message = { ...found, isFound: true };
-        return Object.freeze(why ? { ...message, problem: new Problem(why.message, why) } : { ...message, state: "waiting" });
-      }),
+      // a key is there once
+      [...new Map(read()?.map((message) => [message.key, kept(message)])).values()],
     put: ({ problem, ...message }) =>
       
       write(placed(read() ?? [], message.key, { ...message, ...(problem && { why: { ...problem, message: problem.message } }) })),
@@ -160,4 +163,13 @@ export function makeShelf(storage, name) {
     /** A storage that fails has all. */
     has: (key) => read()?.some((message) => message.key === key) ?? true,
   };
+}
+
+/** What is kept may be anybody's: a key that no header takes would be tried for ever. */
+const isMessage = ({ key, text }) => typeof key === "string" && /^[!-~]{1,255}$/.test(key) && typeof text === "string";
+
+function kept({ key, text, mode, isTried, after, why }) {
+  const { message, status = 0, code = "unknown" } = own(why);
+  const state = message ? { state: "refused", problem: new Problem(message, { status, code }) } : { state: "waiting" };
+  return Object.freeze(own({ key, text, ...(/^(followup|steer)$/.test(mode) && { mode }), isTried, after, isFound: true, ...state }));
 }

@@ -74,7 +74,8 @@ const UNFINISHED = { ABORTED: "aborted", ABORTED_BEFORE_DISPATCH: "aborted", TOO
 
 // ---- items
 
-const pick = (data, ...names) => Object.fromEntries(names.filter((name) => data[name] !== undefined).map((name) => [name, data[name]]));
+const pick = (data, ...names) =>
+  Object.fromEntries(names.filter((name) => Object.hasOwn(data, name) && data[name] !== undefined).map((name) => [name, data[name]]));
 
 const item = (kind, key, data, ...names) => ({ kind, key, ...pick(data, "seq", "at", "turn", "step", ...names) });
 

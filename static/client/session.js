@@ -1,6 +1,6 @@
 // A gateway and one of its sessions: what has been read of it, what is on its way to it, and what a person may do in it.
 
-import { browser, postOnce, Problem, read, sender } from "./api.js";
+import { ask, browser, closed, isId, notFound, own, Problem, sender, unreadable, whole } from "./api.js";
 import { rawElements, rawMember } from "./json.js";
 import { makeOutbox, makeShelf, newKey } from "./outbox.js";
 import { keep, pastFrom, prepend } from "./past.js";
@@ -13,20 +13,22 @@ const HISTORY = 400;
 export class Portico {
   #to;
 
-  constructor({ base, credential, host } = {}) {
-    const own = new URL("../", import.meta.url);
-    this.base = new URL(base ?? own, globalThis.location?.href ?? own);
+  constructor(options) {
+    const { base, credential, host } = own(options);
+    const here = new URL("../", import.meta.url);
+    this.base = new URL(base ?? here, globalThis.location?.href ?? here);
     if (!this.base.pathname.endsWith("/")) this.base.pathname += "/";
     const all = { ...browser, ...host };
     this.#to = { base: this.base, host: all, send: sender({ base: this.base, credential, host: all }) };
   }
 
-  session(options = {}) {
-    return new Session(this.#to, options);
+  session(options) {
+    return new Session(this.#to, own(options));
   }
 
   async request(method, path, options) {
-    return (await read(await this.#to.send(method, path, options))).json;
+    const { body, headers, signal } = own(options);
+    return (await ask(this.#to, method, path, { body, headers, signal })).json;
   }
 }
 
@@ -36,8 +38,11 @@ export class Session {
   id;
   #to;
   #options;
+  #create;
   #key;
   #outbox;
+  /** Ends what is under way. */
+  #life = new AbortController();
   #making;
   #paging;
   #isOpen = false;
@@ -60,12 +65,13 @@ export class Session {
     this.#options = options;
     this.id = options.id;
     this.#known = options.id ? undefined : 0;
-    this.#key = options.create?.key ?? newKey();
+    this.#create = own(options.create);
+    this.#key = this.#create.key ?? newKey();
     this.#outbox = makeOutbox({
       host: to.host,
       shelf: this.#shelf(),
       ready: () => this.create(),
-      post: ({ text, mode, key }) => this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id"),
+      post: (message) => this.#post(message),
       place: () => Number.parseInt(this.#view.last_id, 10) || 0,
       known: () => this.#known,
       changed: () => this.#changed(),
@@ -95,7 +101,12 @@ export class Session {
   }
 
   async create() {
-    if (!this.id) await (this.#making ??= this.#make().finally(() => (this.#making = undefined)));
+    if (!this.id) {
+      const making = (this.#making ??= this.#make().finally(() => {
+        if (this.#making === making) this.#making = undefined;
+      }));
+      await making;
+    }
     return this.id;
   }
 
@@ -113,13 +124,16 @@ export class Session {
   close() {
     this.#stop("idle");
     this.#outbox.stop();
+    this.#life.abort(closed());
+    this.#life = new AbortController();
+    this.#making = this.#paging = undefined;
     this.#unwatch?.();
     this.#unwatch = undefined;
   }
 
-  send(text, { mode } = {}) {
-    if (typeof text !== "string") throw new TypeError(`A message is a string, not ${text === null ? "null" : typeof text}.`);
-    const message = this.#outbox.add(text, mode);
+  send(text, options) {
+    if (typeof text !== "string") throw new TypeError("A message is a string.");
+    const message = this.#outbox.add(text, own(options).mode);
     this.#begin();
     return message;
   }
@@ -134,16 +148,16 @@ export class Session {
   }
 
   async cancel(options = {}) {
-    await this.#ask("cancel", options);
+    await this.#ask("cancel", options, "removed");
   }
 
   async decide(approval_id, decision, note) {
-    const { digest } = this.view.items.find(({ key }) => key === approval_id) ?? {};
-    await this.#ask(`approvals/${approval_id}`, { decision, note, digest });
+    const { digest } = this.view.items.find(({ key }) => key === approval_id) ?? own();
+    await this.#ask(`approvals/${named(approval_id)}`, { decision, note, digest }, "approval_id");
   }
 
   async answer(question_id, answers) {
-    await this.#ask(`questions/${question_id}`, answers ? { answers } : { declined: true });
+    await this.#ask(`questions/${named(question_id)}`, answers ? { answers } : { declined: true }, "question_id");
   }
 
   earlier() {
@@ -151,40 +165,54 @@ export class Session {
   }
 
   async artifact(artifact_id) {
-    return (await this.#get(`artifacts/${artifact_id}`)).blob();
+    return this.#get(`artifacts/${named(artifact_id)}`, {}, { take: whole });
   }
 
   // ---- requests
 
   #path(rest) {
     if (!this.id) throw new Problem("There is no conversation yet.", { code: "not_found" });
-    return `v1/sessions/${encodeURIComponent(this.id)}${rest && `/${rest}`}`;
+    return `v1/sessions/${named(this.id)}${rest && `/${rest}`}`;
   }
 
-  #get(rest, query = {}, options) {
+  #inView(rest, query) {
     const { view } = this.#options;
-    return this.#to.send("GET", `${this.#path(rest)}?${new URLSearchParams({ ...query, ...(view && { view }) })}`, options);
+    return `${this.#path(rest)}?${new URLSearchParams({ ...query, ...(view && { view }) })}`;
   }
 
-  #ask(what, body) {
-    return this.#to.send("POST", this.#path(what), { body });
+  #get(rest, query, options) {
+    return ask(this.#to, "GET", this.#inView(rest, query), { signal: this.#life.signal, ...options });
   }
 
-  #postOnce(...what) {
-    return postOnce(this.#to, ...what);
+  #ask(what, body, expected) {
+    return ask(this.#to, "POST", this.#path(what), { body, expected, signal: this.#life.signal });
+  }
+
+  /** What may be posted any number of times by the same key. */
+  async #postOnce(path, body, key, expected) {
+    const headers = { "idempotency-key": key };
+    return (await ask(this.#to, "POST", path, { body, headers, expected, signal: this.#life.signal })).json;
+  }
+
+  async #post({ text, mode, key }) {
+    const { message_id, seq } = await this.#postOnce(this.#path("messages"), { text, mode }, key, "message_id");
+    return { message_id, seq };
   }
 
   async #make() {
-    const { key: _, ...body } = this.#options.create ?? {};
-    this.id = (await this.#postOnce("v1/sessions", body, this.#key, "id")).id;
+    const { key: _, ...body } = this.#create;
+    const { id } = await this.#postOnce("v1/sessions", body, this.#key, "id");
+    if (!isId(id)) throw unreadable({});
+    this.id = id;
     this.#outbox.move(this.#shelf());
     this.#read();
   }
 
   /** Under the session's own name, or before it has one under that of the key by which it will be found again. */
   #shelf() {
-    const { storage, create } = this.#options;
-    const name = this.id ?? (create?.key && `new.${create.key}`);
+    const { storage } = this.#options;
+    const { key } = this.#create;
+    const name = this.id ?? (key && `new.${key}`);
     return makeShelf(name && storage, `portico.outbox.${this.#to.base}.${name}`);
   }
 
@@ -226,13 +254,15 @@ export class Session {
   async #connect(signal) {
     if (!this.#past) await this.#locate(signal);
     const { last_id } = this.#view;
-    return this.#get("events", {}, { headers: { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) }, signal });
+    const headers = { accept: "text/event-stream", ...(last_id && { "last-event-id": last_id }) };
+    // its own silence is its deadline
+    return this.#to.send("GET", this.#inView("events"), { headers, signal });
   }
 
   /** Where the newest records begin. */
   async #locate(signal) {
     const { history = HISTORY } = this.#options;
-    const { head, title, channel } = (await read(await this.#get("", {}, { signal }), "head")).json;
+    const { head, title, channel } = (await this.#get("", {}, { signal, expected: "head" })).json;
     const since = Math.max(0, history && head - history);
     this.#past = pastFrom(since);
     if (since) this.#view = { ...emptyView, last_id: String(since), channel, ...(title && { title }) };
@@ -267,7 +297,7 @@ export class Session {
   async #recordsBetween(from, to) {
     const found = [];
     for (let after = from; after < to;) {
-      const { text, json } = await read(await this.#get("records", { after, limit: to - after }), "data");
+      const { text, json } = await this.#get("records", { after, limit: to - after }, { expected: "data" });
       const texts = rawElements(rawMember(text, "data"));
       json.data.forEach((data, i) => found.push({ type: data.type, id: String(data.seq), data, raw: texts[i] }));
       after = Number(json.next_cursor ?? to);
@@ -282,6 +312,11 @@ export class Session {
       for (const listener of this.#listeners) safely(() => listener(this));
     }, 0);
   }
+}
+
+function named(id) {
+  if (isId(id)) return id;
+  throw notFound();
 }
 
 /** What a listener fails at is its page's to hear of, and costs the stream nothing. */

@@ -1,6 +1,6 @@
 // Reading: the text/event-stream format, and the loop that reads one connection at a time and begins again where it was cut.
 
-import { isPassing, Problem } from "./api.js";
+import { isPassing, own, Problem } from "./api.js";
 
 /** The server is heard every 15 s: after three silent times a connection is dead, after one it is in doubt where the network changed. */
 const DEAD_MS = 50_000;
@@ -9,6 +9,11 @@ const DOUBT_MS = 20_000;
 const GOOD_MS = 5_000;
 /** The most that the random part of a wait grows to. */
 const MOST_MS = 30_000;
+/** The most that a server may ask to wait, and the least that it may ask the random part to begin with. */
+const MOST_FLOOR_MS = 300_000;
+const BASE_MS = 1000;
+/** How long events are taken before the page has its turn. */
+const SLICE_MS = 10;
 
 /** By the rules of the WHATWG HTML standard, 9.2.6. `heard` is called for whatever comes, comments too. */
 export async function* frames(body, heard = () => {}) {
@@ -43,7 +48,7 @@ export async function* frames(body, heard = () => {}) {
 function field(frame, line) {
   const [, name, value] = line.match(/^(event|data|id|retry)(?:: ?|$)(.*)$/s) ?? [];
   const isNone = (name === "id" && value.includes("\0")) || (name === "retry" && !/^\d+$/.test(value));
-  if (name && !isNone) frame[name] = name === "data" && "data" in frame ? `${frame.data}\n${value}` : value;
+  if (name && !isNone) frame[name] = name === "data" && Object.hasOwn(frame, name) ? `${frame.data}\n${value}` : value;
 }
 
 function eventOf({ event = "", data, id }) {
@@ -55,13 +60,20 @@ function eventOf({ event = "", data, id }) {
   return { type: "", id };
 }
 
+/** How far an id is: the seq of a record, then the number of a live event behind it. */
+function place(id = "") {
+  const [seq, part = 0] = id.split(".");
+  return seq * 1e6 + Number(part);
+}
+
 /** Waits that can be cut short; what the server asks for comes before a random part of a time that doubles with each failure. */
 export function sleeper(host) {
   let wake = () => {};
   return {
     wake: () => wake(),
-    sleep: (failures, { base = 1000, floor = 0 }) =>
+    sleep: (failures, asked, base = BASE_MS) =>
       new Promise((resolve) => {
+        const floor = Math.min(MOST_FLOOR_MS, Math.max(0, Number(asked)) || 0);
         const timer = host.setTimeout(resolve, floor + host.random() * Math.min(MOST_MS, base * 2 ** failures));
         wake = () => resolve(host.clearTimeout(timer));
       }),
@@ -80,6 +92,8 @@ export function follow({ host, connect, take, tell }) {
   let heardAt;
   let failures = 0;
   let base;
+  let furthest = 0;
+  let breathedAt = 0;
 
   async function run() {
     for (;;) {
@@ -89,14 +103,14 @@ export function follow({ host, connect, take, tell }) {
       if (isStopped) return;
       if (final) return tell({ state: "closed", ...final });
       tell({ state: "waiting", ...(problem && { problem }) });
-      if (!isHasty) await sleep(failures, { base, floor });
+      if (!isHasty) await sleep(failures, floor, base);
       if (isStopped) return;
     }
   }
 
   /** One connection; resolves to how it ended. */
   async function read() {
-    const end = {};
+    const end = own();
     const startedAt = host.now();
     let isGood = false;
     let silence;
@@ -113,13 +127,22 @@ export function follow({ host, connect, take, tell }) {
       if (answer.status === 204) return { final: { reason: "ended" } };
       let isOpen = false;
       for await (const frame of frames(answer.body, heard)) {
+        if (host.now() - breathedAt > SLICE_MS) {
+          await host.breathe();
+          breathedAt = host.now();
+        }
         if (signal.aborted) break;
         if (!isOpen) tell({ state: "open" });
         isOpen = true;
-        isGood ||= frame.id !== undefined;
-        if (Number(frame.retry)) end.floor = base = Number(frame.retry);
-        const event = eventOf(frame);
+        if (Number(frame.retry)) end.floor = base = Math.max(BASE_MS, Number(frame.retry));
+        const event = eventOf(own(frame));
         take(event);
+        const at = place(event.id);
+        // what comes a second time brings nothing, and what cannot be taken does not come to here
+        if (at > furthest) {
+          furthest = at;
+          isGood = true;
+        }
         if (event.type === "closing") end.floor = event.data.retry_after_ms;
         if (event.type === "closing" && event.data.reason === "deleted") end.final = { reason: "deleted" };
       }

@@ -152,14 +152,13 @@ describe("on the way", () => {
     session.discard(key);
     assert.equal(session.outbox.length, 2);
     session.close();
-    await asked[0].give(accepted("m1", 2));
     await clock.pass(100_000);
     assert.deepEqual(
       [asked.length, outbox(session)],
       [
         0,
         [
-          ["one", "sent"],
+          ["one", "waiting"],
           ["two", "waiting"],
         ],
       ],
@@ -167,7 +166,7 @@ describe("on the way", () => {
     session.retry("no such key");
     session.send("three");
     await settled();
-    assert.equal(asked[0].body.text, "two");
+    assert.deepEqual([asked[0].body.text, asked[0].headers["idempotency-key"]], ["one", key]);
   });
 });
 
@@ -357,17 +356,22 @@ describe("deciding", () => {
     });
     await settled();
     const calls = [
-      [() => session.decide("p", "deny", "why"), "approvals/p", { decision: "deny", note: "why", digest: "d" }],
-      [() => session.answer("q", [{ id: "1", selected: [] }]), "questions/q", { answers: [{ id: "1", selected: [] }] }],
-      [() => session.answer("q", null), "questions/q", { declined: true }],
-      [() => session.cancel(), "cancel", {}],
-      [() => session.cancel({ keep_queue: true }), "cancel", { keep_queue: true }],
+      [() => session.decide("p", "deny", "why"), "approvals/p", { decision: "deny", note: "why", digest: "d" }, { approval_id: "p" }],
+      [
+        () => session.answer("q", [{ id: "1", selected: [] }]),
+        "questions/q",
+        { answers: [{ id: "1", selected: [] }] },
+        { question_id: "q" },
+      ],
+      [() => session.answer("q", null), "questions/q", { declined: true }, { question_id: "q" }],
+      [() => session.cancel(), "cancel", {}, { removed: [] }],
+      [() => session.cancel({ keep_queue: true }), "cancel", { keep_queue: true }, { removed: [] }],
     ];
-    for (const [act, path, body] of calls) {
+    for (const [act, path, body, answer] of calls) {
       const done = act();
       await settled();
       assert.deepEqual([asked[0].path, asked[0].body], [`/v1/sessions/s/${path}`, body]);
-      await asked[0].give(json(200, {}));
+      await asked[0].give(json(200, answer));
       assert.equal(await done, undefined);
     }
     const refused = assert.rejects(session.decide("p", "deny"), {

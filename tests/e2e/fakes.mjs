@@ -106,6 +106,7 @@ export function makeClient({ random = () => 0, ...options } = {}) {
     setTimeout: (act, ms) => clock.set(act, ms),
     clearTimeout: (id) => clock.clear(id),
     now: () => clock.now,
+    breathe: async () => {},
     random,
     watch: (act) => {
       wake = act;
@@ -127,6 +128,8 @@ export function makeStorage() {
   };
 }
 
+/** A page of somebody else: a captive portal's, say. */
+export const html = (status = 200) => new Response("<p>Log in</p>", { status, headers: { "content-type": "text/html" } });
 export const accepted = (message_id, seq) => json(202, { message_id, session_id: "s", seq, status: "queued" });
 export const outbox = (session) => session.outbox.map(({ text, state }) => [text, state]);
 export const posts = (asked) => asked.filter(({ method }) => method === "POST");
@@ -134,6 +137,16 @@ export const posts = (asked) => asked.filter(({ method }) => method === "POST");
 export function posting(options = {}, clientOptions = {}) {
   const all = makeClient(clientOptions);
   const session = all.client.session({ id: "s", ...options });
+  return { ...all, session };
+}
+
+/** A session that reads, at its first connection. */
+export async function reading(options = {}) {
+  const all = makeClient(options);
+  const session = all.client.session({ id: "s" });
+  session.open();
+  await settled();
+  await all.asked[0].give(json(200, { id: "s", head: 2 }));
   return { ...all, session };
 }
 
