@@ -113,6 +113,8 @@ export function startChat(host, given, home, seat) {
 
   /** The page hears once of each message that is refused, and once of what keeps the connection from coming back by itself. */
   function complainOnce({ connection: { state, problem }, outbox }) {
+    // what is refused then is refused here
+    if (isOver) return;
     for (const message of outbox) {
       if (message.state !== "refused") told.refused.delete(message.key);
       else if (!told.refused.has(message.key)) told.refused.add(message.key), complain(message.problem);
