@@ -2,8 +2,11 @@
 
 /** Deeper than anybody reads. What is deeper yet the library leaves out, so such a block is shown as its source. */
 const MAX_DEPTH = 24;
-/** What 50 ms make elements of: a few characters may be a table of any number of cells. */
-const MAX_TOKENS = 12_000;
+/** What 50 ms make elements of: a few characters may be a table of any number of cells. A link counts twice. */
+const MAX_ELEMENTS = 2_500;
+/** How many marks the library pairs in as much time, for it looks back from each. */
+const MAX_MARKS = 2_500;
+const MARKS = /[*_~`[\]!<&\\]|:\/\//g;
 
 const SAFE = /^(?:https?:\/\/|mailto:)/;
 const WITH_USER = /^https?:\/\/[^/]*@/;
@@ -23,13 +26,13 @@ export function library(MarkdownIt) {
   return md;
 }
 
-/** The HTML of a block's tokens, which are used up by it; null where they are too many or too deep. `refs` are link definitions. */
+/** The HTML of a block's tokens, which are used up by it; null where it takes too long or is too deep. `refs` are link definitions. */
 export function html(md, tokens, refs, t) {
-  if (tokens.length > MAX_TOKENS || tokens.some(({ level }) => level >= MAX_DEPTH - 1)) return null;
+  if (elements(tokens) > MAX_ELEMENTS || marks(tokens) > MAX_MARKS || tokens.some(({ level }) => level >= MAX_DEPTH - 1)) return null;
   const state = new md.core.State("", md, { references: refs, t });
   state.tokens = tokens;
   md.core.process(state);
-  if (tokens.reduce((sum, { children }) => sum + (children?.length ?? 0), tokens.length) > MAX_TOKENS) return null;
+  if (tokens.reduce((sum, { children }) => sum + elements(children ?? []), elements(tokens)) > MAX_ELEMENTS) return null;
   for (const token of tokens) {
     if (token.level === 0 && token.nesting > 0) token.attrSet("dir", "auto");
     if (token.type.startsWith("heading_")) token.tag = "h4";
@@ -40,6 +43,9 @@ export function html(md, tokens, refs, t) {
   }
   return md.renderer.render(tokens, md.options, state.env);
 }
+
+const elements = (tokens) => tokens.reduce((sum, { type, nesting }) => sum + (type === "link_open" ? 2 : type !== "text" && nesting >= 0), 0);
+const marks = (tokens) => tokens.reduce((sum, { type, content }) => sum + (type === "inline" ? (content.match(MARKS)?.length ?? 0) : 0), 0);
 
 /** As the browser reads it, so that what is judged is what is opened. */
 function address(text) {
