@@ -4,7 +4,7 @@ import { beforeTable, mended } from "./mend.js";
 
 /** As many characters and lines as the library reads in 20 ms, and a page lays out: of longer blocks, so much at once. */
 const MAX_CHARS = 16_000;
-const MAX_LINES = 1_000;
+const MAX_LINES = 300;
 /** How many lines behind its beginning decide what a block is: a table is one by its second line. */
 const AHEAD = 2;
 
