@@ -2,19 +2,23 @@
 
 import { beforeTable, mended } from "./mend.js";
 
-/** As many characters and lines as the library reads in 50 ms of a slow machine's time: of longer blocks, so much at once. */
-const MAX_CHARS = 32_000;
-const MAX_LINES = 1_000;
+/** As many characters and lines as the library reads in 20 ms, and a page lays out: of longer blocks, so much at once. */
+const MAX_CHARS = 16_000;
+const MAX_LINES = 300;
 /** How many lines behind its beginning decide what a block is: a table is one by its second line. */
 const AHEAD = 2;
 
-const PIECES = new RegExp(`[^\\n]{1,${MAX_CHARS}}`, "gu");
+/** Longer lines are broken, where a word begins if they have any. Nothing shows of a break: a text has no NUL of its own. */
+const MAX_LINE = 4_000;
+const PIECES = new RegExp(`.{1,${MAX_LINE}}(?<=\\s)(?=\\p{L})|.{1,${MAX_LINE}}`, "gsu");
+const BREAK = "\0\n";
+const joined = (text) => (text.includes("\0") ? text.replace(/\0\n?/g, "") : text);
 
 /** The text as the library counts its lines, with long lines broken. */
 export function normal(text) {
   const clean = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
   // an expression that looks for a long run would try it from each of its letters
-  return clean.replace(/[^\n]+/g, (line) => (line.length > MAX_CHARS ? line.match(PIECES).join("\n") : line));
+  return clean.replace(/[^\n]+/g, (line) => (line.length > MAX_LINE ? line.match(PIECES).join(BREAK) : line));
 }
 
 /**
@@ -58,9 +62,10 @@ function parse(md, text, { starts, end }, known) {
     if (token.level === 0 && token.nesting >= 0) {
       const [from, to] = token.map;
       const stop = Math.min(starts[to] ?? end, end);
-      const source = text.slice(starts[from], stop);
+      const source = joined(text.slice(starts[from], stop));
       blocks.push({ from, at: starts[from], source, isOpen: stop === text.length, tokens: [], defines: [] });
     }
+    token.content = joined(token.content);
     const block = blocks.at(-1);
     block.tokens.push(token);
     if (token.type === "reference_definition") block.defines.push(token.meta.label);

@@ -21,6 +21,8 @@ function drawing(parent, t, md, purify) {
   /** Blocks that show something; the first `done` are final as long as the text begins with `prefix`. */
   let blocks = [];
   let done = 0;
+  /** Those before this one are drawn. */
+  let next = 0;
   let prefix = "";
   /** Link definitions: of the prefix, and of all that was read. */
   let known = Object.create(null);
@@ -28,19 +30,17 @@ function drawing(parent, t, md, purify) {
   let plan = {};
 
   function draw(text, isLive, deadline) {
-    for (;;) {
-      if (plan.text !== text || plan.isLive !== isLive) plan = { text, isLive, lines: normal(text) };
-      if (plan.isWhole === undefined || (!plan.isWhole && blocks.every((block) => block.isDrawn))) plan.isWhole = read(plan.lines, isLive);
-      for (const block of blocks) {
-        if (block.isDrawn) continue;
-        paint(block);
-        if (performance.now() > deadline) return false;
-      }
-      if (plan.isWhole) return true;
-    }
+    if (plan.text !== text || plan.isLive !== isLive) plan = { text, isLive, lines: normal(text) };
+    do {
+      while (blocks[next]?.isDrawn) next += 1;
+      if (plan.isWhole !== undefined && next < blocks.length) paint(blocks[next]);
+      else if (plan.isWhole) return true;
+      else plan.isWhole = read(plan.lines, isLive);
+    } while (performance.now() <= deadline);
+    return false;
   }
 
-  /** Reads what is not final yet; whether that is all there is. */
+  /** Reads what is not final yet; whether that is all there is. Where it is not, the prefix has grown. */
   function read(text, isLive) {
     if (!text.startsWith(prefix)) [prefix, done, known] = ["", 0, Object.create(null)];
     const rest = isLive ? settled(text.slice(prefix.length)) : text.slice(prefix.length);
@@ -56,21 +56,23 @@ function drawing(parent, t, md, purify) {
       if (!block.isHidden) done += 1;
     }
     if (found.final > 0 || !found.isWhole) prefix = text.slice(0, prefix.length + found.until);
-    return found.isWhole;
+    return found.isWhole || found.until === 0;
   }
 
   function place(i, { source, tokens }, isMended) {
     const old = blocks[i];
     if (old?.source === source && old.isMended === isMended) return;
+    next = Math.min(next, i);
     blocks[i] = { source, tokens, isMended, node: old?.node, html: old?.html, labels: new Set(), isDrawn: false };
   }
 
   /** Has the blocks drawn again that look up a label which means something else now. */
-  function redefine(next) {
-    const labels = new Set([...Object.keys(refs), ...Object.keys(next)]);
-    for (const label of labels) if (refs[label]?.href === next[label]?.href) labels.delete(label);
-    refs = next;
-    if (labels.size > 0) for (const block of blocks) if (block.isDrawn && !labels.isDisjointFrom(block.labels)) block.isDrawn = false;
+  function redefine(now) {
+    const changed = Object.keys({ ...refs, ...now }).filter((label) => refs[label]?.href !== now[label]?.href);
+    refs = now;
+    if (changed.length === 0) return;
+    for (const block of blocks) if (changed.some((label) => block.labels.has(label))) block.isDrawn = false;
+    next = 0;
   }
 
   function paint(block) {

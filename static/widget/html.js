@@ -2,12 +2,27 @@
 
 /** Deeper than anybody reads. What is deeper yet the library leaves out, so such a block is shown as its source. */
 const MAX_DEPTH = 24;
-/** What 50 ms make elements of: a few characters may be a table of any number of cells. */
-const MAX_TOKENS = 12_000;
+/** What 50 ms make elements of: a few characters may be a table of any number of cells. A link counts twice. */
+const MAX_ELEMENTS = 2_000;
+/** Wider tables are text: the library fills up rows that are too short, whatever their number. */
+const MAX_COLUMNS = 64;
+/** How many marks the library pairs, or tries as addresses, in as much time. */
+const MAX_MARKS = 2_000;
+const MARKS = /[*_~`[\]!<&\\]|:(?=\S)/g;
 
 const SAFE = /^(?:https?:\/\/|mailto:)/;
 const WITH_USER = /^https?:\/\/[^/]*@/;
-const HOST = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.)?(?:[^\s/@]+@)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]+)/iu;
+/** What reads as an address or a host, up to its end; the host is the first group. */
+const HOSTS = /(?:[^\s/@]+@)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]+)(?:[:/?#]\S*)?/giu;
+/** A scheme's end, also in characters that look like it. */
+const SCHEME_END = /[:\u02d0\u02f8\u0589\u05c3\u2236\ua789][/\u2044\u2215\u2571\u29f6\u29f8\u3033]{2}/;
+/** Names that only look like hosts: "Node.js", "config.toml". */
+const FILES =
+  "cc cfg cpp cs css csv docx? env go html? ini ipynb java jpe?g js jsonl? jsx kt lock log lua md mjs pdf php png pptx? py rb rs sh sql svg swift toml " +
+  "tsx? txt vue xlsx? xml ya?ml";
+const FILE = new RegExp(`\\.(?:${FILES.replaceAll(" ", "|")})$`, "i");
+/** How much of a link's text is looked at; what is longer is no plain name, and may hide one. */
+const MAX_NAME = 300;
 /** Characters that reorder what stands beside them. */
 const REORDERS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 const SIDES = { "text-align:right": "end", "text-align:center": "center", "text-align:left": "start" };
@@ -19,17 +34,23 @@ export function library(MarkdownIt) {
   md.normalizeLink = address;
   md.normalizeLinkText = (text) => text;
   md.validateLink = (href) => SAFE.test(href) && !WITH_USER.test(href);
+  const { ruler } = md.block;
+  const table = ruler.__rules__[ruler.__find__("table")].fn;
+  const narrow = (state, line, ...more) => columns(state, line + 1) <= MAX_COLUMNS && table(state, line, ...more);
+  ruler.at("table", narrow, { alt: ["paragraph", "reference"] });
   Object.assign(md.renderer.rules, { fence: code, code_block: code, image, link_close: close });
   return md;
 }
 
-/** The HTML of a block's tokens, which are used up by it; null where they are too many or too deep. `refs` are link definitions. */
+const columns = ({ src, bMarks, eMarks }, line) => src.slice(bMarks[line], eMarks[line]).split("|").length;
+
+/** The HTML of a block's tokens, which are used up by it; null where it takes too long or is too deep. `refs` are link definitions. */
 export function html(md, tokens, refs, t) {
-  if (tokens.length > MAX_TOKENS || tokens.some(({ level }) => level >= MAX_DEPTH - 1)) return null;
+  if (elements(tokens) > MAX_ELEMENTS || marks(tokens) > MAX_MARKS || tokens.some(({ level }) => level >= MAX_DEPTH - 1)) return null;
   const state = new md.core.State("", md, { references: refs, t });
   state.tokens = tokens;
   md.core.process(state);
-  if (tokens.reduce((sum, { children }) => sum + (children?.length ?? 0), tokens.length) > MAX_TOKENS) return null;
+  if (elements(tokens) + sum(tokens, ({ children }) => elements(children ?? [])) > MAX_ELEMENTS) return null;
   for (const token of tokens) {
     if (token.level === 0 && token.nesting > 0) token.attrSet("dir", "auto");
     if (token.type.startsWith("heading_")) token.tag = "h4";
@@ -40,6 +61,10 @@ export function html(md, tokens, refs, t) {
   }
   return md.renderer.render(tokens, md.options, state.env);
 }
+
+const sum = (all, weight) => all.reduce((total, one) => total + weight(one), 0);
+const elements = (tokens) => sum(tokens, ({ type, nesting }) => (type === "link_open" ? 2 : Number(type !== "text" && nesting >= 0)));
+const marks = (tokens) => sum(tokens, ({ type, content }) => (type === "inline" && content.match(MARKS)?.length) || 0);
 
 /** As the browser reads it, so that what is judged is what is opened. */
 function address(text) {
@@ -79,13 +104,31 @@ function links(tokens) {
 /** A link that tells its target nothing of this page and leaves it open; it shows where it goes if its text says something else. */
 function attributes(href, text) {
   const all = [["href", href], ["target", "_blank"], ["rel", "noopener noreferrer nofollow"]];
+  if (!REORDERS.test(text) && address(text.trim()) === href) return all;
   const { hostname, host } = new URL(href);
-  const [written, shown] = text.match(HOST) ?? ["", hostname];
-  const hides = REORDERS.test(text);
-  if (hides || shown.toLowerCase() !== hostname) all.push(["title", href]);
-  // "Node.js" only looks like a host
-  if (host && (hides || (shown.toLowerCase() !== hostname && /:\/\/|^www\./i.test(written)))) all.push(["data-host", host]);
+  if (misleads(text, hostname)) all.push(["title", href], ...(host ? [["data-host", host]] : []));
   return all;
+}
+
+/** Whether a text that is not the address itself may be taken for another one. */
+function misleads(text, hostname) {
+  if (text.length > MAX_NAME || REORDERS.test(text)) return true;
+  // as the eye reads it, and the browser: a full-width or ideographic dot is one, and what is not seen is not there
+  const seen = text.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "").replace(/[\u3002\u06d4\ua4f8](?=[a-z\d])/gi, ".");
+  if (SCHEME_END.test(seen)) return true;
+  return Array.from(seen.matchAll(HOSTS), (found) => found[1]).some((name) => isHost(name) && hostOf(name) !== bare(hostname));
+}
+
+/** A number or an abbreviation is none: the last part of one has two letters, or it is an address of four numbers. */
+const isHost = (name) => (/\.(?:\p{L}{2}[^.]*|xn--[^.]*)$/u.test(name) && !FILE.test(name)) || /^(?:www\..*|\d+(?:\.\d+){3})$/i.test(name);
+const bare = (name) => name.toLowerCase().replace(/^www\./, "");
+
+function hostOf(name) {
+  try {
+    return bare(new URL(`http://${name}`).hostname);
+  } catch {
+    return "";
+  }
 }
 
 /** As a link: an address can carry away what was said. */

@@ -5,21 +5,44 @@ import { element } from "./dom.js";
 import { pen as penOf } from "./drawing.js";
 import { pace } from "./pace.js";
 
+/** How long after they did not come the libraries are asked for again, at the earliest. */
+const AGAIN_MS = 30_000;
+
 let pen = null;
+let isForbidden = false;
 let loading = null;
+/** When they may be asked for again. */
+let again = Infinity;
+/** Answers that are drawn once the libraries are there. */
 const plain = new Set();
 
-/** Loads the libraries, once, and draws what was plain until then. Resolves also where they do not come. */
+/** Loads the libraries, once, and draws what was plain until then. Resolves also where they do not come: then later answers ask again. */
 export const libraries = () => (loading ??= load());
 
 async function load() {
+  again = Infinity;
   try {
-    const [markdown, purify] = await Promise.all([import("../vendor/markdown-it.js"), import("../vendor/dompurify.js")]);
-    pen = penOf(markdown.default, purify.default);
+    const made = await Promise.all([import("../vendor/markdown-it.js"), import("../vendor/dompurify.js")]);
+    draw(...made.map((module) => module.default));
   } catch {
-    return;
+    loading = null;
+    again = performance.now() + AGAIN_MS;
+    addEventListener("online", online, { once: true });
+    for (const job of plain) if (!job.element.isConnected) plain.delete(job);
   }
-  plain.forEach(pace);
+}
+
+const online = () => setTimeout(retry, Math.max(0, again - performance.now()));
+const retry = () => performance.now() >= again && libraries();
+
+function draw(MarkdownIt, purify) {
+  try {
+    pen = penOf(MarkdownIt, purify);
+    plain.forEach(pace);
+  } catch {
+    // by the page's policy, which stays
+    isForbidden = true;
+  }
   plain.clear();
 }
 
@@ -36,7 +59,8 @@ export function answer(t) {
     made.dataset.raw = text;
     try {
       if (pen) return drawn(deadline);
-      plain.add(job);
+      if (!isForbidden) plain.add(job);
+      retry();
     } catch {
       drawing = null;
       made.classList.add("plain");

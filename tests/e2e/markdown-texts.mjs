@@ -67,7 +67,7 @@ See (https://p.example/a_(b)) and [https://bank.example](https://evil.example/x)
     '<blockquote dir="auto">',
     'title="https://evil.example/x" data-host="evil.example">https://bank.example</a>',
     '(<a href="https://p.example/a_(b)" target="_blank" rel="noopener noreferrer nofollow">https://p.example/a_(b)</a>)',
-    'title="https://nodejs.example/">Node.js</a>',
+    '<a href="https://nodejs.example/" target="_blank" rel="noopener noreferrer nofollow">Node.js</a>',
     ">https://empty.example/</a>",
   ],
   absent: ["style=", "<img", "<h1", "title=\"title\"", "[ref]:"],
@@ -145,7 +145,23 @@ export const HOSTILE = [
   "javascript:alert(1)", "javascript://x.example/%0aalert(1)",
 ];
 
+/** Texts of links to evil.test that may be taken for another address, and such that may not. */
+export const MISLEADING = [
+  "bank.com", "Bank.com", "www.bank.com", "https://ba\u200bnk.com/login", "https://b\u00adank.com",
+  "https:\u2215\u2215bank.com", "https\uff1a//bank",
+  "https://bank\u2024com", "https://bank\u3002com", "bank\u3002com", "evil.test https://bank.com", "evil.test,bank.com",
+  "me@bank.com",
+  "https://evil.test@bank.com/", "evil.test and bank.com", "https://bank", "10.0.0.1", "\uff42\uff41\uff4e\uff4b.com", "bänk.com",
+  "银行.中国", "\u202emoc.knab",
+  `${"a ".repeat(200)}bank.com`,
+];
+export const HONEST = [
+  "here", "Node.js", "config.toml", "main.rs", "v1.2.3", "e.g. this", "Fig.2", "evil.test",
+  "www.evil.test/a.b", "evil.test/bank.com", "文档。请看",
+];
+
 const lots = 200_000;
+const numbered = (part) => Array.from({ length: 4000 }, (_, i) => part(i)).join("");
 export const BOMBS = {
   quotes: repeated("> ", lots), angle: repeated(">", lots), lists: repeated("- ", lots),
   nested: Array.from({ length: 600 }, (_, i) => `${"  ".repeat(i)}- a`).join("\n"),
@@ -155,10 +171,20 @@ export const BOMBS = {
   and: repeated("&", lots), addresses: repeated("http://a.b ", lots),
   schemes: repeated("http://", lots), oneLine: repeated("The quick brown fox. ", lots), oneWord: repeated("a", lots),
   spaces: `${" ".repeat(lots)}a`, tabs: `${"\t".repeat(lots)}a`,
-  items: repeated("- a\n", lots), numbers: repeated("1. a\n", lots), rows: `|a|b|\n|-|-|\n${repeated("|1|2|\n", lots)}`,
+  items: repeated("- a\n", 40_000), numbers: repeated("1. a\n", 40_000), rows: `|a|b|\n|-|-|\n${repeated("|1|2|\n", 60_000)}`,
   columns: `${repeated("|a", 40_000)}\n${repeated("|-", 40_000)}\n|b`,
   definitions: Array.from({ length: 3000 }, (_, i) => `[r${i}]\n\n[r${i}]: https://a.example/${i}\n\n`).join(""),
-  headings: repeated("# a\n", 50_000), fences: repeated("```\na\n```\n", 50_000), escapes: repeated("\\", lots),
+  headings: repeated("# a\n", 20_000), fences: repeated("```\na\n```\n", 20_000), escapes: repeated("\\", lots),
+  breaks: `x${"\n".repeat(2500)}y`, spaced: `x${"\n ".repeat(30_000)}y`,
+  paragraph: repeated("line of text\n", lots), under: repeated("_a", lots),
+  links: repeated("[a](http://e.x) ", 96_000), openLinks: repeated("[a](", lots), imageWords: repeated("![a", lots), pipes: repeated("|", lots),
+  uses: `${repeated("[x] ", 120_000)}\n\n[x]: http://e.x`, everything: repeated("*_`[<&~|>", 99_000),
+  hosts: repeated("www.", lots),
+  quoted: repeated('"a', lots), mails: repeated("mailto:a@", lots),
+  bracketed: `http://a.com/${repeated("(", lots)}`, entities: repeated("&#x41;", 96_000),
+  wide: `|${"a|".repeat(5000)}\n|${"-|".repeat(5000)}\n${`|${"x|".repeat(5000)}\n`.repeat(8)}`,
+  filled: `|${"a|".repeat(1000)}\n|${"-|".repeat(1000)}\n${"|x\n".repeat(300)}`,
+  later: `${numbered((i) => `[r${i}]: http://e.x/${i}\n`)}\n${numbered((i) => `[r${i}] `)}`,
 };
 
 export const LONG = repeated(`## Part

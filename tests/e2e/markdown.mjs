@@ -5,11 +5,16 @@ import assert from "node:assert/strict";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { after, afterEach, before, beforeEach, test } from "node:test";
+import { setTimeout as timer } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { chromium } from "playwright-core";
+import MarkdownIt from "../../static/vendor/markdown-it.js";
+import { normal, split } from "../../static/widget/blocks.js";
+import { library } from "../../static/widget/html.js";
 import { startHost, STRICT } from "./host.mjs";
-import { ALLOWED, BOMBS, HOSTILE, LONG, MARKED, RICH } from "./markdown-texts.mjs";
+import { drawBomb, prepare } from "./markdown-lab.mjs";
+import { ALLOWED, BOMBS, HONEST, HOSTILE, LONG, MARKED, MISLEADING, RICH } from "./markdown-texts.mjs";
 import { CHROMIUM, DEADLINE_MS, root, until } from "./support.mjs";
 
 const pages = { "/": "<main></main>" };
@@ -51,71 +56,6 @@ async function open(host) {
   page.on("request", (request) => requests.push(request.url()));
   await page.goto(`${host.url}/`);
   await page.evaluate(prepare, ALLOWED);
-}
-
-/** In the page: what the tests below call there, as members of `lab`. */
-async function prepare(allowed) {
-  const [{ answer, libraries }, { words }, { markdown }, { tokens }] = await Promise.all(
-    ["markdown", "strings", "style/markdown", "style/tokens"].map((name) => import(`/widget/${name}.js`)),
-  );
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync((tokens + markdown).replaceAll(":host", ":root"));
-  document.adoptedStyleSheets = [sheet];
-  const lab = (globalThis.lab = { libraries, frames: [], longest: 0 });
-  const note = ({ duration }) => (lab.longest = Math.max(lab.longest, duration));
-  new PerformanceObserver((list) => list.getEntries().forEach(note)).observe({ type: "longtask" });
-  /** An answer on the page. */
-  lab.add = () => {
-    const made = answer(words("en"));
-    document.querySelector("main").append(made.element);
-    return made;
-  };
-  /** From here on frames come when `flush` says so, until nothing waits for one, and a minute passes between them. */
-  lab.hold = () => {
-    const now = performance.now.bind(performance);
-    let passed = 0;
-    performance.now = () => now() + passed;
-    window.requestAnimationFrame = (turn) => lab.frames.push(turn);
-    lab.flush = () => {
-      for (; lab.frames.length > 0; passed += 60_000) for (const turn of lab.frames.splice(0)) turn(performance.now());
-    };
-  };
-  /** Elements and attributes that no answer may have. */
-  lab.strange = (element) =>
-    [...element.querySelectorAll("*")].flatMap((one) => {
-      const name = one.localName;
-      const fits = (value) => (pattern) => new RegExp(`^(?:${pattern})$`).test(value);
-      const isWrong = (attribute) => !allowed.attributes[attribute.name]?.some(fits(attribute.value));
-      const isKnown = allowed.elements.includes(name) && one.namespaceURI.endsWith("xhtml");
-      return [...(isKnown ? [] : [name]), ...[...one.attributes].filter(isWrong).map((wrong) => `${name} ${wrong.name}=${wrong.value}`)];
-    });
-  /** Letters and digits that are the answer's own. */
-  lab.letters = (element) => {
-    const copy = element.cloneNode(true);
-    copy.querySelectorAll(".bar").forEach((bar) => bar.remove());
-    return copy.textContent.replaceAll("Image: ", "").replaceAll("Image", "").replace(/[^\p{L}\p{N}]/gu, "");
-  };
-  /** Draws `text` as it grows up to each of `cuts`, and at once. What is wrong with that; null for nothing. */
-  lab.problem = (text, cuts) => {
-    document.querySelector("main").replaceChildren();
-    const [grown, whole] = [lab.add(), lab.add()];
-    const seen = [];
-    for (const cut of cuts) {
-      grown.show(text.slice(0, cut), { live: true });
-      lab.flush();
-      const strange = lab.strange(grown.element);
-      if (strange.length > 0) return { cut, strange };
-      seen.push([cut, lab.letters(grown.element)]);
-    }
-    for (const one of [grown, whole]) one.show(text);
-    lab.flush();
-    if (grown.element.innerHTML !== whole.element.innerHTML) return { grown: grown.element.innerHTML, whole: whole.element.innerHTML };
-    const strange = lab.strange(whole.element);
-    if (strange.length > 0) return { strange };
-    const letters = lab.letters(whole.element);
-    const early = seen.find(([, some]) => !letters.startsWith(some));
-    return early ? { cut: text.slice(0, early[0]), shows: early[1], of: letters } : null;
-  };
 }
 
 const held = (libraries = true) =>
@@ -279,26 +219,81 @@ test("what is wide is scrolled by the keyboard", async () => {
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
 });
 
+test("every part that is read of a text brings the next one nearer, and no part is long", () => {
+  const md = library(MarkdownIt);
+  const parts = ["\n", "\n ", " ", "\t", "\r", "\0", "x", "- a\n", "> ", "|a|b|\n", "|-|-|\n", "```\n", "[a]: b\n", "語"];
+  const piece = fc.tuple(fc.constantFrom(...parts), fc.nat({ max: 6000 }));
+  const text = fc.array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.map(([part, times]) => part.repeat(times)).join(""));
+  const property = fc.property(text, (all) => {
+    let rest = normal(all);
+    for (let known = Object.create(null), isWhole = false; !isWhole; ) {
+      const found = split(md, rest, known);
+      isWhole = found.isWhole;
+      assert.ok(isWhole || (found.until > 0 && found.until <= rest.length), `${found.until} of ${rest.length}`);
+      for (const { source, tokens } of found.blocks) assert.ok(tokens[0].type === "fence" || source.length < 30_000, `a block of ${source.length}`);
+      known = found.refs;
+      rest = rest.slice(found.until);
+    }
+  });
+  fc.assert(property, { numRuns: 60 });
+});
+
+test("a line of any length is one line, and code loses nothing", async () => {
+  await held();
+  const [code, breaks, shown] = await page.evaluate(() => {
+    const [coded, written] = [lab.add(), lab.add()];
+    coded.show(`\`\`\`\n${"let a = 1; ".repeat(900)}\n\`\`\``);
+    written.show("Some words. ".repeat(900));
+    lab.flush();
+    return [coded.element.querySelector("code").textContent, written.element.querySelectorAll("br").length, written.element.innerText];
+  });
+  assert.equal(code, `${"let a = 1; ".repeat(900)}\n`);
+  assert.deepEqual([breaks, shown], [0, "Some words. ".repeat(900).trim()]);
+});
+
+test("a link that may be taken for another one says where it goes", async () => {
+  await held();
+  const hosts = await page.evaluate((texts) => texts.map((text) => {
+    const one = lab.add();
+    one.show(`[${text}](https://evil.test/a)`);
+    lab.flush();
+    return [text, one.element.querySelector("a").dataset.host ?? null];
+  }), [...MISLEADING, ...HONEST, "https://evil.test/a"]);
+  const wanted = [...MISLEADING.map((text) => [text, "evil.test"]), ...[...HONEST, "https://evil.test/a"].map((text) => [text, null])];
+  assert.deepEqual(hosts, wanted);
+});
+
+test("libraries that did not come are asked for again by a later answer, but not soon, and draw what is there", async () => {
+  let asked = 0;
+  let isThere = false;
+  await page.route("**/vendor/markdown-it.js", (route) => {
+    asked += 1;
+    return isThere ? route.continue() : route.abort();
+  });
+  const add = (text, passed) => page.evaluate(async ([said, ms]) => {
+    if (ms > 0) performance.now = ((now) => () => now + ms)(performance.now());
+    lab.add().show(said);
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  }, [text, passed]);
+  await page.evaluate(() => lab.libraries());
+  const first = asked;
+  await add("**one**", 0);
+  assert.equal(asked, first);
+  isThere = true;
+  await add("**two**", 31_000);
+  await until("both to be drawn", () => page.evaluate(() => document.querySelectorAll("main strong").length === 2));
+  complaints = complaints.filter((text) => !/ERR_FAILED/.test(text));
+});
+
 test("texts made to take long take a bounded time, and lose nothing", async (t) => {
   await held();
   for (const [name, text] of Object.entries(BOMBS)) {
-    const [ms, isWhole, problem] = await page.evaluate((all) => {
-      const one = lab.add();
-      const start = Date.now();
-      for (const part of [0.5, 0.9, 1]) {
-        one.show(all.slice(0, all.length * part), { live: part < 1 });
-        lab.flush();
-      }
-      const ms = Date.now() - start;
-      const said = new Set(all.match(/\p{L}+/gu));
-      const shown = [one.element.textContent.replace(/\s/g, ""), ...Array.from(one.element.querySelectorAll("a"), (a) => a.href)].join(" ");
-      const isWhole = [...said].every((word) => shown.includes(word));
-      const strange = lab.strange(one.element);
-      one.element.remove();
-      return [ms, isWhole, strange];
-    }, text);
-    t.diagnostic(`${name}: ${ms} ms for ${text.length} characters`);
-    assert.deepEqual([isWhole, problem], [true, []], name);
+    const found = await Promise.race([page.evaluate(drawBomb, text), timer(DEADLINE_MS, null, { ref: false })]);
+    if (!found) await browser.close(); // the page answers nothing any more, not even that it closes
+    assert.ok(found, `${name}: the page hangs since ${DEADLINE_MS} ms`);
+    const { ms, longest, isWhole, strange } = found;
+    t.diagnostic(`${name}: ${ms} ms for ${text.length} characters, at most ${longest.toFixed(0)} ms at once`);
+    assert.deepEqual([isWhole, strange, longest < 5000], [true, [], true], name);
   }
 });
 
