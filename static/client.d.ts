@@ -59,7 +59,7 @@ export class Portico {
 }
 
 export interface SessionOptions {
-  /** The id of a session that exists. One that was made without a `key` goes on after a reload by the `session.id` that you kept yourself. */
+  /** The id of a session that exists. One that was made without a `key` goes on after a reload by the `session.id` that you kept. */
   id?: string;
   /** How the first message makes one. With a `key` (1 to 255 printable ASCII) all who use the same key share the session that it makes. */
   create?: { channel?: string; agent?: string; title?: string; metadata?: object; key?: string };

@@ -7,8 +7,8 @@ import { closed, isPassing, own, Problem } from "./api.js";
 import { sleeper } from "./stream.js";
 
 /**
- * `ready()` resolves once there is a session, and `post(message)` to `{message_id, seq}`, or they throw `Problem`; `place()` is the seq that the
- * stream has passed, `known()` the newest that is known to be there; `changed()` is called after each change of `list`. Messages of `shelf`
+ * `ready()` resolves once there is a session, and `post(message)` to `{message_id, seq}`, or they throw `Problem`; `place()` is the seq that
+ * the stream has passed, `known()` the newest that is known to be there; `changed()` is called after each change of `list`. Messages of `shelf`
  * are there from the beginning.
  */
 export function makeOutbox({ host, shelf, ready, post, place, known, changed }) {

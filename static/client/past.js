@@ -7,8 +7,8 @@
 import { emptyView, fold, newest } from "./reduce.js";
 
 /**
- * What is kept of a view that begins behind `since`: all its records up to `until`, the end of the first turn that ends in it, and those of the
- * later ones that name something older.
+ * What is kept of a view that begins behind `since`: all its records up to `until`, the end of the first turn that ends in it, and those of
+ * the later ones that name something older.
  */
 export const pastFrom = (since) => ({ since, until: Infinity, records: [] });
 

@@ -10,8 +10,8 @@ export const emptyView = Object.freeze({ items: Object.freeze([]), live: null, t
 export const reduce = (view, event) => shown(fold(view, event));
 
 /**
- * `reduce` for many events: a draft, whose `items` are its own (`own`) from their first change on and are changed in place, so that an event
- * costs the same however many there are. `shown` makes a view of it.
+ * `reduce` for many events: a draft, whose `items` are its own (`own`) from their first change on and are changed in place, so that an
+ * event costs the same however many there are. `shown` makes a view of it.
  */
 export function fold(view, { type, id, data, raw }) {
   // a record that it has: somebody began again from an older place
