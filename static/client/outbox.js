@@ -168,8 +168,14 @@ export function makeShelf(storage, name) {
 /** What is kept may be anybody's: a key that no header takes would be tried for ever. */
 const isMessage = ({ key, text }) => typeof key === "string" && /^[!-~]{1,255}$/.test(key) && typeof text === "string";
 
-function kept({ key, text, mode, isTried, after, why }) {
+function kept({ key, text, mode, state, isTried, after, why }) {
   const { message, status = 0, code = "unknown" } = own(why);
-  const state = message ? { state: "refused", problem: new Problem(message, { status, code }) } : { state: "waiting" };
-  return Object.freeze(own({ key, text, ...(/^(followup|steer)$/.test(mode) && { mode }), isTried, after, isFound: true, ...state }));
+  const problem = message && new Problem(message, { status, code });
+  return Object.freeze(
+    own({
+      ...{ key, text, isTried, after, isFound: true, state: problem && state === "refused" ? state : "waiting" },
+      ...(/^(followup|steer)$/.test(mode) && { mode }),
+      ...(problem && { problem }),
+    }),
+  );
 }

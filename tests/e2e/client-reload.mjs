@@ -172,3 +172,17 @@ test("a storage that fails is none", async () => {
   await settled();
   assert.equal(posts(asked)[0].body.text, "found", "what cannot be looked up is not taken to be gone");
 });
+
+test("one that waits after a failure waits after a reload too, and says why", async () => {
+  const storage = makeStorage();
+  const before = posting({ storage });
+  before.session.send("hello");
+  await settled();
+  await before.asked[0].fail();
+  before.session.close();
+  const { session, asked } = posting({ storage });
+  assert.deepEqual([outbox(session), session.outbox[0].problem.code], [[["hello", "waiting"]], "unreachable"]);
+  session.open();
+  await settled();
+  assert.equal(posts(asked)[0].body.text, "hello");
+});

@@ -228,7 +228,7 @@ describe("a storage that has somebody else's JSON", () => {
     const kept = [
       { key: "k", text: "one", ...odd },
       { key: "k", text: "again" },
-      { key: "r", text: "no", why: { message: "No", status: 403, stack: 1, name: "x" } },
+      { key: "r", text: "no", state: "refused", why: { message: "No", status: 403, stack: 1, name: "x" } },
       { key: "w", text: "why", why: "text", ...odd },
     ];
     storage.setItem(name, JSON.stringify(kept));
