@@ -18,8 +18,8 @@ const HOSTS = /(?:[^\s/@]+@)?((?:[\p{L}\p{N}_-]+\.)+[\p{L}\p{N}-]+)(?:[:/?#]\S*)
 const SCHEME_END = /[:\u02d0\u02f8\u0589\u05c3\u2236\ua789][/\u2044\u2215\u2571\u29f6\u29f8\u3033]{2}/;
 /** Names that only look like hosts: "Node.js", "config.toml". */
 const FILES =
-  "cc cfg cpp cs css csv docx? env go html? ini ipynb java jpe?g js jsonl? jsx kt lock log lua md mjs pdf php png pptx? py rb rs sh sql svg swift toml " +
-  "tsx? txt vue xlsx? xml ya?ml";
+  "cc cfg cpp cs css csv docx? env go html? ini ipynb java jpe?g js jsonl? jsx kt lock log lua md mjs pdf php png " +
+  "pptx? py rb rs sh sql svg swift toml tsx? txt vue xlsx? xml ya?ml";
 const FILE = new RegExp(`\\.(?:${FILES.replaceAll(" ", "|")})$`, "i");
 /** How much of a link's text is looked at; what is longer is no plain name, and may hide one. */
 const MAX_NAME = 300;
