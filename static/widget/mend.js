@@ -3,7 +3,7 @@
 /** What may stand in front of a line's own text: quotes and items of lists. */
 const FRONT = /(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*/;
 /** A rule, an item, an underline of a heading, a table's second line; a fence; a link's definition: by halves, too. */
-const MARKS = /[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\](?::.*)?)?/;
+const MARKS = /[-*+_=#|:`~ \t]*|\d{1,9}[.)]?[ \t]*|(?:```|~~~).*|\[(?:[^\]\\\n]|\\.){0,300}(?:\\|\](?::.*)?)?/;
 /** A last line of which nobody knows yet what it is. */
 const UNDECIDED = new RegExp(`^${FRONT.source}(?:${MARKS.source})$`);
 

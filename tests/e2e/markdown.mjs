@@ -122,7 +122,8 @@ test("however a text is streamed, nothing flashes, nothing strange stands there,
     const problem = await page.evaluate(([whole, at]) => lab.problem(whole, at), [all, cuts.length > 0 ? cuts : everywhere]);
     assert.equal(problem, null, JSON.stringify(problem));
   });
-  await fc.assert(property, { numRuns: 400 });
+  // a definition that is cut behind a backslash: found by chance once
+  await fc.assert(property, { numRuns: 400, examples: [["[two words\\[a]: https://r.example\n", []]] });
 });
 
 test("no mark flashes, and no link leads to half an address", async () => {
