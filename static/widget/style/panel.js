@@ -103,7 +103,7 @@ svg {
 /* a connection that is there at once needs no word */
 .state[data-state="connecting"] { animation: late 1.2s; }
 @keyframes late { 0%, 80% { opacity: 0; } }
-.icon {
+.icon, .send, .stop {
   display: grid;
   flex: none;
   place-items: center;
@@ -112,9 +112,8 @@ svg {
   padding: 0;
   border: 0;
   border-radius: 50%;
-  background: none;
-  color: var(--_soft);
 }
+.icon { background: none; color: var(--_soft); }
 .icon:hover { background: var(--_sheet); color: var(--_ink); }
 
 .middle { position: relative; display: flex; flex: 1; min-block-size: 0; }
@@ -264,18 +263,7 @@ summary { cursor: pointer; }
   resize: none;
 }
 .input::placeholder { color: var(--_soft); opacity: 1; }
-.send, .stop {
-  display: grid;
-  flex: none;
-  place-items: center;
-  inline-size: 2.25rem;
-  block-size: 2.25rem;
-  padding: 0;
-  border: 0;
-  border-radius: 50%;
-  background: var(--_accent);
-  color: var(--_on-accent);
-}
+.send { background: var(--_accent); color: var(--_on-accent); }
 .stop { border: 1px solid var(--_edge); background: none; color: var(--_ink); }
 .stop path { fill: currentColor; }
 
