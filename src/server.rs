@@ -26,6 +26,9 @@ use crate::app::App;
 
 /// How long a client may take to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// What a connection holds of what its client has not taken (beyond one frame), and the most a request's head may take, in bytes. hyper's own
+/// 400 KiB make a stalled reader dear.
+const BUFFER: usize = 64 * 1024;
 /// How long connections get to end once everything else has.
 const LAST_BYTES: Duration = Duration::from_secs(2);
 /// Connections that may wait to be accepted; the system's own limit holds where it is lower.
@@ -111,8 +114,11 @@ fn serve(stream: TcpStream, peer: SocketAddr, router: Router, graceful: &Gracefu
         request.extensions_mut().insert(ConnectInfo(peer));
         router.clone().oneshot(request.map(Body::new))
     });
-    let connection =
-        http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).serve_connection(TokioIo::new(stream), service);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(BUFFER)
+        .serve_connection(TokioIo::new(stream), service);
     let watched = graceful.watch(connection);
     connections.spawn(async move {
         if let Err(error) = watched.await {

@@ -74,7 +74,7 @@ async fn i08_a_stalled_reader_costs_the_others_nothing() {
     let with = growth(&provider, &crowded, 12).await;
     eprintln!("grew {without} KiB alone, {with} KiB beside 24 stalled readers");
     // a queue for each of them would hold most of 4 MiB each, some 90 MiB together
-    assert!(with < without + 40 * 1024, "{with} KiB with 24 stalled readers, {without} KiB without");
+    assert!(with < without + 60 * 1024, "{with} KiB with 24 stalled readers, {without} KiB without");
 }
 
 #[tokio::test]
