@@ -5,7 +5,9 @@
 use crate::domain::ChannelProfile;
 
 pub mod api;
+pub mod chunk;
 pub mod cli;
+pub mod markdown;
 #[cfg(test)]
 mod tests;
 pub mod web;
