@@ -3,10 +3,10 @@
 //! A chunk ends where its second half has the best place for it: before a paragraph, a line, a sentence, a word; only what is longer than a
 //! whole message is cut within. What stands around a cut (bold, a fence, a quote) is closed there and opened again in the next message.
 //!
-//! Where things do not fit: a word or an address that is longer than a message is cut between graphemes. A word that fits only without the markup
-//! around it goes without it; so does all that is longer than a message where the markup alone would take half of one. A grapheme that is longer
-//! than a message is cut between its characters, and a character that is, with what the channel wants it escaped as, becomes `?`. So every
-//! step takes some of the text, whatever the limit.
+//! Where things do not fit: a word or an address that is longer than a message is cut between graphemes. A word that fits only without the
+//! markup around it goes without it, and so does what must be cut where the markup alone would take half of a message. A grapheme that is
+//! longer than a message is cut between its characters, and a character that is, as the channel wants it written, becomes `?`. So every step
+//! takes some of the text, whatever the limit.
 //!
 //! Spaces at a cut are left out, and so are messages in which nobody would see anything. All of it takes time in proportion to the text: what
 //! is written and taken back for a better end is less than a message.
@@ -23,6 +23,7 @@ mod pen;
 mod pieces;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use pen::{Dress, Pen};
 use pieces::{Break, Piece};
@@ -106,8 +107,7 @@ impl<'a> Cutter<'a> {
             return self.keep(bare);
         }
         let mut pen = self.pen(Dress::Full);
-        let mut start =
-            if pen.dress_of(&whole).is_some_and(|dress| dress <= self.max / 2) { self.graphemes(&mut pen, whole) } else { whole.start };
+        let mut start = if pen.dress_of(&whole) <= self.max / 2 { self.graphemes(&mut pen, whole) } else { whole.start };
         if start == whole.start {
             pen = self.pen(Dress::Bare);
             start = self.graphemes(&mut pen, whole);

@@ -2,12 +2,13 @@
 
 use crate::channel::markdown::Rendered;
 use crate::channel::markdown::is_blank;
-use crate::channel::markdown::line::{Gap, Kind, Line, Marks, Nth, Place};
-use crate::channel::markdown::rules::{Guard, Link, Pair, Rules};
+use crate::channel::markdown::line::{Gap, Line, Nth, Place};
+use crate::channel::markdown::rules::{Link, Pair};
 use crate::domain::profile::LengthUnit;
 
 use super::marks::{self, Mark};
 use super::pieces::Piece;
+use super::words;
 
 /// Bytes that one unit of length has at most.
 pub(super) const MOST_BYTES: usize = 4;
@@ -78,11 +79,11 @@ impl<'a> Pen<'a> {
             return false;
         }
         let before = self.state;
-        let line = &self.rendered.lines[piece.line];
+        let (line, rules) = (&self.rendered.lines[piece.line], &self.rendered.rules);
         self.approach(piece, line);
         self.dress_up(piece);
         let text = &line.flow.text[piece.start..piece.end];
-        self.write(piece, line);
+        words::write(&mut self.text, rules, line, piece);
         self.state.shows |= !is_blank(text);
         self.measure();
         let fits = self.state.used + self.to_close() <= self.max;
@@ -102,18 +103,15 @@ impl<'a> Pen<'a> {
         self.measure();
     }
 
-    /// The units that stand around such a piece in a message of its own, or `None` in one that has begun.
-    pub(super) fn dress_of(&mut self, piece: &Piece) -> Option<usize> {
+    /// The units that stand around such a piece in a message of its own; of a pen that has written nothing.
+    pub(super) fn dress_of(&mut self, piece: &Piece) -> usize {
         let before = self.state;
-        if before.len > 0 {
-            return None;
-        }
         self.approach(piece, &self.rendered.lines[piece.line]);
         self.dress_up(piece);
         self.measure();
         let dress = self.state.used + self.to_close();
         self.back_to(before);
-        Some(dress)
+        dress
     }
 
     /// Up to the piece: the line's end, what stands around blocks, the space.
@@ -182,7 +180,7 @@ impl<'a> Pen<'a> {
         let Link::Around { open, between, .. } = rules.link else { return };
         let address = usize::try_from(nth).ok().and_then(|nth| self.rendered.links.get(nth)).map_or("", String::as_str);
         self.text.push_str(open);
-        address.chars().for_each(|char| escape(&mut self.text, rules, char));
+        address.chars().for_each(|char| words::escape(&mut self.text, rules, char));
         self.text.push_str(between);
     }
 
@@ -240,35 +238,6 @@ impl<'a> Pen<'a> {
         marks + fence + quote
     }
 
-    fn write(&mut self, piece: &Piece, line: &Line) {
-        let rules = &self.rendered.rules;
-        let text = &line.flow.text[piece.start..piece.end];
-        let Some(guard) = rules.guard.filter(|_| piece.kind == Kind::Words) else {
-            return text.chars().for_each(|char| escape(&mut self.text, rules, char));
-        };
-        if guard.line_starts.iter().any(|start| line.flow.text[piece.start..].starts_with(start)) && self.is_at_line_start() {
-            self.text.push(guard.with);
-        }
-        let mut last = line.flow.text[..piece.start].chars().next_back();
-        for (at, char) in text.char_indices() {
-            let at = piece.start + at;
-            let next = line.flow.text[at + char.len_utf8()..].chars().next();
-            let is_inside = at > piece.start && at + char.len_utf8() < piece.end && !piece.is_cut;
-            let is_free = piece.marks == Marks::default() && is_space(last) && is_space(next);
-            let is_in_word = is_inside && is_word(last) && is_word(next);
-            if guard.markers.contains(&char) && !is_free && !is_in_word {
-                guarded(&mut self.text, guard, char);
-            } else {
-                escape(&mut self.text, rules, char);
-            }
-            last = Some(char);
-        }
-    }
-
-    fn is_at_line_start(&self) -> bool {
-        self.text.is_empty() || self.text.ends_with('\n')
-    }
-
     /// Takes account of what was written since the last time.
     fn measure(&mut self) {
         self.state.used += self.length(&self.text[self.state.len..]);
@@ -281,28 +250,5 @@ impl<'a> Pen<'a> {
             LengthUnit::Utf16 => text.encode_utf16().count(),
             LengthUnit::Bytes => text.len(),
         }
-    }
-}
-
-fn is_space(char: Option<char>) -> bool {
-    char.is_none_or(char::is_whitespace)
-}
-
-fn is_word(char: Option<char>) -> bool {
-    char.is_some_and(char::is_alphanumeric)
-}
-
-fn guarded(text: &mut String, guard: Guard, marker: char) {
-    if !text.ends_with(guard.with) {
-        text.push(guard.with);
-    }
-    text.push(marker);
-    text.push(guard.with);
-}
-
-fn escape(text: &mut String, rules: &Rules, char: char) {
-    match rules.escapes.iter().find(|(escaped, _)| *escaped == char) {
-        Some((_, instead)) => text.push_str(instead),
-        None => text.push(char),
     }
 }

@@ -164,6 +164,11 @@ impl Page {
         self.hang = hang;
     }
 
+    /// Before lines from here on, up to the next item.
+    pub(super) fn hang(&mut self, hang: &'static str) {
+        self.hang = hang;
+    }
+
     /// Before the next text, such as a note's number.
     pub(super) fn label(&mut self, label: String) {
         self.label = label;

@@ -1,20 +1,20 @@
 //! From the parser's events to lines.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::html::{self, Part};
-use super::line::{CodeSpan, Gap, Kind, Marks, Nth};
-use super::literal::{self, Span};
+use super::Rendered;
+use super::html;
+use super::line::{Gap, Kind, Marks};
+use super::literal::Span;
 use super::page::Page;
-use super::rules::{Level, Link, Pair};
 use super::table::Table;
-use super::{Rendered, is_blank};
 
-/// Documents within each other: fences that say they are Markdown. What is nested deeper is code.
-const MOST_DOCUMENTS: usize = 3;
+mod blocks;
+mod spans;
+
+use spans::{OpenLink, Shows};
 
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -34,24 +34,6 @@ pub(super) struct Reader {
     documents: usize,
     /// The addresses that links had so far.
     addresses: HashSet<String>,
-}
-
-#[derive(Debug)]
-struct OpenLink {
-    address: String,
-    /// Where its text begins.
-    from: (usize, usize),
-    shows: Shows,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Shows {
-    /// `text (address)`
-    After(Pair),
-    /// The text is it.
-    Around(Nth),
-    /// `alt: address`
-    Image,
 }
 
 #[derive(Debug, Default)]
@@ -213,170 +195,4 @@ impl Reader {
             | TagEnd::MetadataBlock(_) => {}
         }
     }
-
-    fn span(&mut self, source: &str, range: &Range<usize>, span: Span) {
-        let marker = literal::marker(source, range, span, self.page.rules.edges);
-        match marker {
-            Some(marker) => self.words(marker),
-            None => *self.depth(span) += 1,
-        }
-        self.literal.push(marker);
-    }
-
-    fn span_end(&mut self, span: Span) {
-        match self.literal.pop().flatten() {
-            Some(marker) => self.words(marker),
-            None => *self.depth(span) -= 1,
-        }
-    }
-
-    fn depth(&mut self, span: Span) -> &mut usize {
-        match span {
-            Span::Italic => &mut self.italic,
-            Span::Bold => &mut self.bold,
-            Span::Strike => &mut self.strike,
-        }
-    }
-
-    /// Between two blocks; within a list no line is empty.
-    fn gap(&mut self) {
-        self.page.gap(if self.lists.is_empty() { Gap::Blank } else { Gap::Line });
-    }
-
-    fn words(&mut self, text: &str) {
-        let marks = self.marks();
-        self.page.text(text, Kind::Words, marks);
-    }
-
-    fn marks(&self) -> Marks {
-        Marks { bold: self.bold > 0, italic: self.italic > 0, strike: self.strike > 0, code: None, link: self.around() }
-    }
-
-    fn parts<'a>(&mut self, parts: impl IntoIterator<Item = Part<'a>>) {
-        for part in parts {
-            match part {
-                Part::Text(text) => self.words(&text),
-                Part::Space => self.words(" "),
-                Part::Line => self.page.line_break(),
-            }
-        }
-    }
-
-    fn quote(&mut self) {
-        self.gap();
-        self.quotes += 1;
-        if self.quotes == 1 {
-            self.page.quote(true);
-        }
-    }
-
-    fn quote_end(&mut self) {
-        self.gap();
-        self.quotes -= 1;
-        if self.quotes == 0 {
-            self.page.quote(false);
-        }
-    }
-
-    /// How items are written of the list that is so many lists further out than the innermost one.
-    fn level(&self, outer: usize) -> Level {
-        let levels = self.page.rules.levels;
-        let none = Level { bullet: "", indent: "", hang: "" };
-        let Some(depth) = self.lists.len().checked_sub(outer + 1) else { return none };
-        levels.get(depth).or(levels.last()).copied().unwrap_or(none)
-    }
-
-    fn item(&mut self) {
-        self.page.gap(Gap::Line);
-        let level = self.level(0);
-        let lead = match self.lists.last_mut() {
-            Some(Some(number)) => {
-                let lead = format!("{}{number}{}", level.indent, self.page.rules.after_number);
-                *number = number.saturating_add(1);
-                lead
-            }
-            Some(None) | None => level.bullet.to_owned(),
-        };
-        self.page.item(lead, level.hang);
-    }
-
-    fn is_markdown(&self, kind: &CodeBlockKind<'_>) -> bool {
-        let CodeBlockKind::Fenced(info) = kind else { return false };
-        let language = info.split_whitespace().next().unwrap_or_default();
-        self.documents < MOST_DOCUMENTS && ["markdown", "md"].iter().any(|name| language.eq_ignore_ascii_case(name))
-    }
-
-    fn code_block_end(&mut self) {
-        let Some(block) = self.code.take() else { return };
-        let code = block.text.strip_suffix('\n').unwrap_or(&block.text);
-        self.gap();
-        if block.is_markdown {
-            self.document(code);
-        } else if !is_blank(code) {
-            self.page.code(code);
-        }
-        self.gap();
-    }
-
-    fn code(&mut self, code: &str) {
-        let pair = self.page.rules.code.iter().position(|one| one.holds(code));
-        let nth = self.page.number();
-        let marks = Marks { code: pair.map(|pair| CodeSpan { pair, nth }), link: self.around(), ..Marks::default() };
-        self.page.text(code, Kind::Code, marks);
-    }
-
-    fn around(&self) -> Option<Nth> {
-        self.links.iter().rev().find_map(|link| match link.shows {
-            Shows::Around(nth) => Some(nth),
-            Shows::After(_) | Shows::Image => None,
-        })
-    }
-
-    fn link(&mut self, address: CowStr<'_>) {
-        let shows = match self.page.rules.link {
-            Link::After(pair) => Shows::After(pair),
-            Link::Around { most, after, .. } if address.is_empty() || address.len() > most => Shows::After(after),
-            Link::Around { .. } => Shows::Around(self.page.link(&address)),
-        };
-        self.open(address, shows);
-    }
-
-    fn open(&mut self, address: CowStr<'_>, shows: Shows) {
-        self.addresses.insert(address.to_string());
-        self.links.push(OpenLink { address: address.into_string(), from: self.page.mark(), shows });
-    }
-
-    fn close(&mut self) {
-        let Some(link) = self.links.last() else { return };
-        let (address, from, shows) = (link.address.clone(), link.from, link.shows);
-        let text = self.page.since(from).trim();
-        let bare = Marks { link: self.around(), ..Marks::default() };
-        if text.is_empty() {
-            self.page.text(&address, Kind::Literal, bare);
-        } else if is_same(text, &address) {
-            self.page.make_literal(from, bare);
-        } else if !address.is_empty() {
-            let (before, after) = match shows {
-                Shows::After(pair) => (pair.open, pair.close),
-                Shows::Image => (": ", ""),
-                Shows::Around(_) => {
-                    self.links.pop();
-                    return;
-                }
-            };
-            self.page.text(before, Kind::Words, Marks::default());
-            self.page.text(&address, Kind::Literal, Marks::default());
-            self.page.text(after, Kind::Words, Marks::default());
-        }
-        self.links.pop();
-    }
-}
-
-/// The text says the address already.
-fn is_same(text: &str, address: &str) -> bool {
-    let bare = |all: &str| {
-        let one = ["https://", "http://", "mailto:", "tel:"].iter().find_map(|scheme| all.strip_prefix(scheme)).unwrap_or(all).to_owned();
-        one.strip_suffix('/').map(str::to_owned).unwrap_or(one)
-    };
-    bare(text) == bare(address)
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const LONG: usize = 30_000;
+const LONG: usize = 12_000;
 
 fn holds(name: &str, markdown: &str) {
     for (rules, max) in [(&WHATSAPP, 4_000), (&HTML, 50)] {

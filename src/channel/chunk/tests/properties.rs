@@ -60,7 +60,7 @@ fn left_open(line: &str) -> Vec<char> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn any_text_becomes_parts_that_can_be_sent(text in noise(), max in 1..60_usize, unit in units(), html in any::<bool>()) {
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn each_part_closes_what_it_opens(document in document(), max in 20..200_usize, unit in units()) {
+    fn each_part_closes_what_it_opens(document in document(), max in 60..200_usize, unit in units()) {
         let parts = parts(&document.markdown, &WHATSAPP, max, unit);
         for part in &parts {
             prop_assert!(part.matches("```").count().is_multiple_of(2), "{part}");
