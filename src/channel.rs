@@ -10,9 +10,11 @@ pub mod api;
 pub mod chunk;
 pub mod cli;
 pub mod markdown;
+pub mod messenger;
 #[cfg(test)]
 mod tests;
 pub mod web;
+pub mod whatsapp;
 
 /// The channels that a session can be made for directly.
 pub static PROFILES: [&ChannelProfile; 3] = [&cli::PROFILE, &web::PROFILE, &api::PROFILE];

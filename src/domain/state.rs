@@ -19,7 +19,7 @@ use super::surface::Surface;
 use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 5;
+pub const FOLD_VERSION: u32 = 6;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -54,6 +54,8 @@ pub struct Profile {
     pub agent: String,
     pub tenant: String,
     pub principal: String,
+    /// On a messaging channel.
+    pub account: Option<String>,
     pub parent: Option<String>,
     pub title: Option<String>,
     pub metadata: Metadata,
