@@ -58,7 +58,6 @@ pub(crate) struct Graph {
 
 #[derive(Debug)]
 struct Shared {
-    port: u16,
     state: Mutex<State>,
     /// How many messages were taken, and how many requests came.
     count: watch::Sender<(usize, usize)>,
@@ -79,7 +78,7 @@ impl Graph {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the graph");
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared { port, state: Mutex::default(), count: watch::Sender::new((0, 0)) });
+        let shared = Arc::new(Shared { state: Mutex::default(), count: watch::Sender::new((0, 0)) });
         let server = Arc::clone(&shared);
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
