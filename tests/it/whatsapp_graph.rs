@@ -136,9 +136,9 @@ async fn a_file_is_fetched_from_where_it_lies() {
 async fn a_payload_of_the_platforms_hand_is_read_as_it_is_meant() {
     let graph = Graph::start().await;
     let account = account(&graph);
-    let message = |body| match read(&account, body) {
-        Inbound::Message(message) => message,
-        other => panic!("no message: {other:?}"),
+    let message = |body| {
+        let Inbound::Message(message) = read(&account, body) else { panic!("no message") };
+        message
     };
     assert_eq!(message(payload::text(ANA, "wamid.1", "hi")).from.name.as_deref(), Some("Ana Example"));
     assert_eq!(message(payload::text(ANA_UNSEEN, "wamid.2", "hi")).from.phone, None);

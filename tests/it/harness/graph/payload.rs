@@ -35,22 +35,22 @@ pub(crate) fn message(from: Somebody, id: &str, kind: &str, body: Value) -> Valu
 }
 
 pub(crate) fn text(from: Somebody, id: &str, body: &str) -> Vec<u8> {
-    of(from, message(from, id, "text", json!({"body": body})))
+    of(from, &message(from, id, "text", json!({"body": body})))
 }
 
 pub(crate) fn in_group(from: Somebody, group: &str, id: &str, body: &str) -> Vec<u8> {
     let mut message = message(from, id, "text", json!({"body": body}));
     message["group_id"] = group.into();
-    of(from, message)
+    of(from, &message)
 }
 
 pub(crate) fn image(from: Somebody, id: &str, media_id: &str, caption: &str) -> Vec<u8> {
-    of(from, message(from, id, "image", json!({"id": media_id, "mime_type": "image/png", "caption": caption})))
+    of(from, &message(from, id, "image", json!({"id": media_id, "mime_type": "image/png", "caption": caption})))
 }
 
 /// A button that was pressed, by its id and title.
 pub(crate) fn pressed(from: Somebody, id: &str, button: &str, title: &str) -> Vec<u8> {
-    of(from, message(from, id, "interactive", json!({"type": "button_reply", "button_reply": {"id": button, "title": title}})))
+    of(from, &message(from, id, "interactive", json!({"type": "button_reply", "button_reply": {"id": button, "title": title}})))
 }
 
 /// What became of a message of the gateway's; `code` where it failed.
@@ -77,7 +77,7 @@ pub(crate) fn echo(to: Somebody, id: &str, body: &str) -> Vec<u8> {
 }
 
 /// One message and its sender's contact.
-pub(crate) fn of(from: Somebody, message: Value) -> Vec<u8> {
+pub(crate) fn of(from: Somebody, message: &Value) -> Vec<u8> {
     let mut contact = json!({"profile": {"name": from.name}});
     for (key, value) in [("wa_id", from.phone), ("user_id", from.user)] {
         if let Some(value) = value {
