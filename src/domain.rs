@@ -4,7 +4,7 @@
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
 //! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`live`] (what is never a record), [`mod@pending`],
-//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
+//! [`profile`], [`toolset`] and [`taint`] (what may be done where, and after what), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
 //! streams for clients and providers alike.
 
 pub mod api_key;
@@ -24,6 +24,7 @@ pub mod record;
 pub mod sse;
 pub mod state;
 pub mod surface;
+pub mod taint;
 pub mod time;
 pub mod toolset;
 pub mod usage;
@@ -42,6 +43,7 @@ pub use profile::ChannelProfile;
 pub use record::Record;
 pub use state::SessionState;
 pub use surface::SurfaceMessage;
+pub use taint::Taint;
 pub use time::{Clock, Timestamp};
 pub use usage::Usage;
 pub use view::View;

@@ -243,5 +243,5 @@ fn headers() -> HeaderMap {
 }
 
 fn output(report: &Report<'_>) -> ToolOutput {
-    ToolOutput { content: report.text(), trust: Trust::Untrusted }
+    ToolOutput::new(report.text(), Trust::Untrusted)
 }

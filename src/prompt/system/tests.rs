@@ -34,6 +34,7 @@ fn candidate(name: &'static str, policy: Policy) -> Candidate {
         needs: Needs::Nothing,
         kind: CallKind::Body,
         effects: false,
+        absent: None,
     }
 }
 
