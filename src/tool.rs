@@ -29,6 +29,7 @@ pub mod read_artifact;
 pub(crate) mod tests;
 pub mod toolbox;
 pub mod web_fetch;
+pub mod web_search;
 
 pub use toolbox::Toolbox;
 
