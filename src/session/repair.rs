@@ -8,9 +8,8 @@ use crate::domain::event::pending::{ClientCallResult, QuestionAnswered, ToolAppr
 use crate::domain::event::tool::{ToolError, codes};
 use crate::domain::event::turn::{ContinueCause, Done, DoneReason, StepEnd, TurnContinued};
 use crate::domain::pending::{Decision, Item, ItemKind};
-use crate::domain::profile::Tone;
 use crate::domain::state::{OpenTurn, SessionState};
-use crate::domain::{AgentEvent, Timestamp};
+use crate::domain::{AgentEvent, ChannelProfile, Timestamp};
 
 use super::sources::with_sources;
 use crate::agent::{Begin, End, Said, StepInput};
@@ -104,19 +103,22 @@ fn rests_on_pages(reason: DoneReason) -> bool {
     }
 }
 
-/// What a sender reads when a turn ended and the model had said nothing.
-fn unsaid(reason: DoneReason) -> &'static str {
+/// What a sender reads when a turn ended and the model had said nothing: one sentence, for a phone too.
+fn unsaid(reason: DoneReason, attended: bool) -> &'static str {
     match reason {
-        DoneReason::Aborted => "",
-        DoneReason::Budget | DoneReason::MaxSteps => "I ran out of time or steps before I had an answer.",
-        DoneReason::MaxTokens => "My answer was cut before it said anything.",
-        DoneReason::Blocked => "The model's provider withheld the answer.",
-        DoneReason::Completed | DoneReason::Error | DoneReason::Interrupted => "Sorry, I have no answer.",
+        // who sits there has stopped it, and sees that it stopped; elsewhere it was somebody else
+        DoneReason::Aborted if attended => "",
+        DoneReason::Aborted => "Sorry, this was stopped before I had an answer.",
+        DoneReason::Budget => "Sorry, I ran out of time before I had an answer.",
+        DoneReason::MaxSteps => "Sorry, this took more steps than I have, and I have no answer yet.",
+        DoneReason::MaxTokens => "Sorry, my answer was cut off before it said anything.",
+        DoneReason::Blocked => "Sorry, I cannot answer this: the model's provider withheld the answer.",
+        DoneReason::Completed | DoneReason::Error | DoneReason::Interrupted => "Sorry, I have no answer to that.",
     }
 }
 
-/// The turn's `done`, from its end and the ledger's own counts. `tone` is its channel's, where there is one.
-pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp, tone: Option<&Tone>) -> Done {
+/// The turn's `done`, from its end and the ledger's own counts. `profile` is its channel's, where there is one.
+pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp, profile: Option<&ChannelProfile>) -> Done {
     let total_time_ms = u64::try_from(now.since(turn.started_at).as_millis()).unwrap_or(u64::MAX);
     let mut usage = turn.usage;
     usage += end.usage;
@@ -124,8 +126,10 @@ pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp, tone: Option<&Tone
     let tokens_per_second = (written > 0 && total_time_ms > 0).then(|| (written as f64 * 1e6 / total_time_ms as f64).round() / 1e3);
     // nobody is left with silence
     let answer = match end.answer.trim().is_empty() {
-        true => unsaid(end.reason).into(),
-        false if rests_on_pages(end.reason) && tone.is_some_and(|tone| tone.sources) => with_sources(end.answer, &turn.sources),
+        true => unsaid(end.reason, profile.is_some_and(|profile| profile.capabilities.attended)).into(),
+        false if rests_on_pages(end.reason) && profile.is_some_and(|profile| profile.tone.sources) => {
+            with_sources(end.answer, &turn.sources)
+        }
         false => end.answer,
     };
     Done {
