@@ -2,7 +2,7 @@
 //!
 //! It only reads, sends nothing of the user's but the address, and goes where [`NetGuard`](super::net_guard::NetGuard) lets it. Everything
 //! that comes back is untrusted, and is read by parsers that are bounded in bytes, nodes, depth, output and time. In the order of a fetch:
-//! the guarded client, [`content`], [`download`], [`charset`], [`html`] with [`tokens`] and [`clean`], [`article`], [`markdown`], [`report`];
+//! [`cache`], the guarded client, [`content`], [`download`], [`charset`], [`html`] with [`tokens`] and [`clean`], [`article`], [`markdown`], [`report`];
 //! or [`failure`].
 
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use url::Url;
 use super::net_guard::{GuardedClient, shortened};
 use super::{Nature, Tool, ToolContext, ToolFailure, ToolOutput, parse};
 use crate::domain::event::input::Trust;
-use crate::domain::event::tool::codes;
+use crate::domain::event::tool::{Source, codes};
 use crate::domain::toolset::ToolSpec;
 use crate::domain::{Args, Clock};
 
 mod article;
+mod cache;
 mod charset;
 mod clean;
 mod content;
@@ -38,6 +39,7 @@ pub(in crate::tool) mod tests;
 mod tokens;
 
 use article::Page;
+use cache::{Cache, Read};
 use content::{ContentType, Kind};
 use download::{Body, download};
 use html::Unreadable;
@@ -78,6 +80,7 @@ pub struct WebFetch {
     limits: FetchLimits,
     clock: Arc<dyn Clock>,
     parsers: Arc<Semaphore>,
+    cache: Arc<Cache>,
 }
 
 #[derive(Deserialize)]
@@ -89,10 +92,16 @@ struct Order {
 
 impl WebFetch {
     pub fn new(client: GuardedClient, limits: FetchLimits, clock: Arc<dyn Clock>) -> Self {
-        Self { client, limits, clock, parsers: Arc::new(Semaphore::new(PARSERS)) }
+        Self { client, limits, clock, parsers: Arc::new(Semaphore::new(PARSERS)), cache: Arc::default() }
     }
 
     async fn fetch(&self, url: Url, max_chars: usize, context: &ToolContext) -> Result<ToolOutput, ToolFailure> {
+        // what may not be reached now is not shown either: the request below says why
+        if let Some(read) = self.cache.get(&url, self.clock.now())
+            && self.client.admits(&url).await.is_ok()
+        {
+            return Ok(output(&Report { address: &url, read: &read, max_chars }));
+        }
         let response = self.client.get(url, &headers()).await.map_err(|error| failure::not_fetched(&error))?;
         let fetched_at = self.clock.now();
         let address = response.url().clone();
@@ -101,11 +110,14 @@ impl WebFetch {
             return Err(self.error_page(response, &content_type, context).await);
         }
         let declared = failure::readable(&response, &content_type)?;
+        let headers = response.headers().clone();
         let body = download(response, self.limits.max_bytes, &context.progress).await.map_err(|error| failure::broken(&error))?;
         let bytes = body.bytes.len();
         let cut_at_bytes = body.cut.then_some(bytes);
         let page = self.page(body, declared, content_type, address.clone()).await?;
-        Ok(output(&Report { address: &address, fetched_at, page, bytes, cut_at_bytes, max_chars }))
+        let read = Arc::new(Read { page, fetched_at, bytes, cut_at_bytes });
+        self.cache.put(&address, &headers, &read);
+        Ok(output(&Report { address: &address, read: &read, max_chars }))
     }
 
     /// What a body says.
@@ -243,5 +255,6 @@ fn headers() -> HeaderMap {
 }
 
 fn output(report: &Report<'_>) -> ToolOutput {
-    ToolOutput::new(report.text(), Trust::Untrusted)
+    let source = Source { title: report.read.page.title.clone(), url: report.address.to_string() };
+    ToolOutput { content: report.text(), trust: Trust::Untrusted, sources: vec![source] }
 }

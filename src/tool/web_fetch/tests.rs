@@ -12,6 +12,7 @@ use crate::tool::Progress;
 use crate::tool::net_guard::{Lookup, NetGuard, SystemLookup};
 use crate::tool::tests::NoArtifacts;
 
+mod kept;
 mod pages;
 
 const DEADLINE: Duration = Duration::from_secs(60);
