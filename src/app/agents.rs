@@ -27,6 +27,7 @@ use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
 use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::pdf::PdfReader;
 use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
@@ -245,12 +246,13 @@ fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
     channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
-fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> anyhow::Result<WebFetch> {
     let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0)).without(own);
     let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let limits = max_bytes.map_or_else(FetchLimits::default, |most| FetchLimits { max_bytes: most, max_pdf_bytes: most });
     let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
-    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+    let pdfs = PdfReader::own().context("the program that reads PDFs")?;
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock, pdfs))
 }
 
 fn toolbox(config: &Config, fetch: &WebFetch, search: &WebSearch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {

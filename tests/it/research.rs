@@ -140,3 +140,64 @@ async fn a_shell_that_was_allowed_asks_once_a_page_was_read_and_not_after_its_ow
     let denied = gateway.audited(&id).await;
     assert_eq!(text(the(&denied, "tool_denied"), "/tool_call_id"), "c4");
 }
+
+/// A PDF of one page with these operators, deflated or not, and the rest of its stream's dictionary.
+fn pdf(stream: &[u8], filter: &str) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut places = Vec::new();
+    let head = format!("<< /Length {} {filter} >>\nstream\n", stream.len());
+    let objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
+        b"<< /Type /Pages /Kids [5 0 R] /Count 1 >>".to_vec(),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>".to_vec(),
+        b"<< /Title (Boat report) >>".to_vec(),
+        b"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 3 0 R >> >> /Contents 6 0 R >>".to_vec(),
+        [head.as_bytes(), stream, b"\nendstream"].concat(),
+    ];
+    for (i, object) in objects.iter().enumerate() {
+        places.push(file.len());
+        file.extend_from_slice(format!("{} 0 obj\n", i + 1).as_bytes());
+        file.extend_from_slice(object);
+        file.extend_from_slice(b"\nendobj\n");
+    }
+    let table = file.len();
+    file.extend_from_slice(b"xref\n0 7\n0000000000 65535 f \n");
+    places.iter().for_each(|place| file.extend_from_slice(format!("{place:010} 00000 n \n").as_bytes()));
+    file.extend_from_slice(format!("trailer\n<< /Size 7 /Root 1 0 R /Info 4 0 R >>\nstartxref\n{table}\n%%EOF\n").as_bytes());
+    file
+}
+
+/// A stream of that many numbers, deflated to a thousandth of their size. A reader needs a hundred times their size to hold them.
+fn bomb(numbers: usize) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(&b"1 ".repeat(numbers)).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn a_pdf_is_read_by_its_text_and_a_hostile_one_costs_its_page_only() {
+    let good = Site::page("application/pdf", &pdf(b"BT /F1 12 Tf 72 720 Td (Twelve coins.) Tj ET", "")).await;
+    let scan = Site::page("application/octet-stream", &pdf(b"0 0 9 9 re f", "")).await;
+    let greedy = Site::page("application/pdf", &pdf(&bomb(7_000_000), "/Filter /FlateDecode")).await;
+    let long = Site::page("application/pdf", &pdf(&bomb(9_000_000), "/Filter /FlateDecode")).await;
+    let login = Site::page("application/pdf", b"<!doctype html><title>Sign in</title><p>Who are you?").await;
+    let sites = [&good, &scan, &greedy, &long, &login];
+    let provider = Provider::start().await;
+    let gateway = Gateway::with(&provider, Settings { tables: "[net]\nallow_private = [\"127.0.0.1/32\"]\n", ..Settings::default() }).await;
+    let id = gateway.session().await;
+    let calls = sites.iter().enumerate();
+    provider.push(
+        calls.fold(Reply::stream(), |reply, (i, site)| reply.call(&format!("c{i}"), "web_fetch", &json!({"url": site.url()}))).calls(),
+    );
+    gateway.ask(&id, "read them").await;
+    let given: Vec<String> = results(&provider.requests().pop().unwrap()).into_iter().map(|(_, content)| content).collect();
+    assert!(given[0].contains("\nTitle: Boat report\n") && given[0].ends_with("[page 1]\nTwelve coins."), "{}", given[0]);
+    assert!(given[1].contains("UNREADABLE_PAGE") && given[1].contains("a PDF of one page without any text"), "{}", given[1]);
+    assert!(given[2].contains("ran out of its limits, or crashed"), "{:.300}", given[2]);
+    assert!(given[3].contains("a PDF that is damaged, or made in a way"), "{:.300}", given[3]);
+    assert!(given[4].ends_with("Who are you?"), "{}", given[4]);
+    let records = gateway.audited(&id).await;
+    assert_eq!(of_kind(&records, "tool_end")[0]["sources"][0]["title"], "Boat report");
+    assert_eq!(gateway.get("/readyz").await.status, 200);
+}
