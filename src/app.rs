@@ -80,6 +80,7 @@ impl App {
             setup: agents.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
+            deliveries: Arc::new(crate::session::delivery::NoDeliveries),
             metrics: SessionMetrics::new(meter, agents.every_tool().into_iter().map(|tool| tool.spec.name.to_owned())),
             passivate: Duration::from_secs(config.sessions.passivate_s),
             expire: Duration::from_secs(config.approvals.expire_s),

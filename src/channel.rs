@@ -6,9 +6,11 @@ use crate::domain::ChannelProfile;
 
 pub mod api;
 pub mod cli;
+pub mod messenger;
 #[cfg(test)]
 mod tests;
 pub mod web;
+pub mod whatsapp;
 
 /// The channels that a session can be made for directly.
 pub static PROFILES: [&ChannelProfile; 3] = [&cli::PROFILE, &web::PROFILE, &api::PROFILE];

@@ -3,20 +3,25 @@
 //! Pure: no tokio, no I/O, no clock of its own. Read in this order: [`ids`] and [`time`], [`message`], [`event`] (the vocabulary, one
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
-//! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`live`] (what is never a record), [`mod@pending`],
-//! [`profile`], [`toolset`] and [`taint`] (what may be done where, and after what), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
-//! streams for clients and providers alike.
+//! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`] and [`delivery`] (what comes
+//! from places outside and goes there), [`live`] (what is never a record), [`mod@pending`],
+//! [`profile`], [`toolset`] and [`taint`] (what may be done where, and after what), [`principal`] and [`api_key`] (who calls), [`usage`], and
+//! [`sse`], which reads streams for clients and providers alike.
 
+pub mod address;
 pub mod api_key;
 pub mod args;
 pub mod artifact;
+pub mod attachment;
 pub mod cursor;
+pub mod delivery;
 pub mod digest;
 pub mod event;
 pub mod ids;
 pub mod live;
 pub mod message;
 pub mod overview;
+pub mod pairing;
 pub mod pending;
 pub mod principal;
 pub mod profile;
@@ -30,11 +35,13 @@ pub mod toolset;
 pub mod usage;
 pub mod view;
 
+pub use address::{Address, Recipient};
 pub use args::Args;
 pub use artifact::{Artifact, ArtifactId};
+pub use attachment::{Attachment, AttachmentKind};
 pub use cursor::Cursor;
 pub use event::AgentEvent;
-pub use ids::{ApprovalId, DigestId, IdSource, MessageId, QuestionId, Seq, SessionId, ToolCallId};
+pub use ids::{ApprovalId, AttachmentId, DeliveryId, DigestId, IdSource, MessageId, QuestionId, Seq, SessionId, ToolCallId};
 pub use live::LiveEvent;
 pub use message::{Block, Finish};
 pub use overview::Overview;

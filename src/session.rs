@@ -6,11 +6,12 @@
 //!
 //! Read in this order: [`setup`] (what a session is given), [`ledger`] (staging and commits), [`artifacts`] (long results), [`record`] and [`live`] (what is shown),
 //! [`feed`] and [`reader`] (how readers see it), [`command`] (what callers ask), [`actor`] (the one loop), [`repair`] (after a restart),
-//! [`registry`] (which sessions are awake), [`follow`] (one message's fate), [`metrics`] (what is counted).
+//! [`registry`] (which sessions are awake), [`follow`] (one message's fate), [`delivery`] (the port to the places outside), [`metrics`] (what is counted).
 
 pub mod actor;
 pub mod artifacts;
 pub mod command;
+pub mod delivery;
 pub mod feed;
 pub mod follow;
 pub mod ledger;

@@ -120,6 +120,7 @@ impl World {
             passivate: long,
             expire: long,
             drain: long,
+            deliveries: Arc::new(portico::session::delivery::NoDeliveries),
             metrics: SessionMetrics::new(&Meter::none(), []),
         });
         let (id, text) = (SessionId::from("ses_1"), |text: &str| text.to_owned());
@@ -128,6 +129,7 @@ impl World {
             agent: text("default"),
             tenant: text("t"),
             principal: text("p"),
+            account: None,
             parent: None,
             title: None,
             metadata: Metadata::new(),
@@ -148,7 +150,17 @@ impl World {
     async fn turn(&self) {
         let text = "What do you say?".into();
         let author = "p".into();
-        let post = Post { text, mode: None, model: None, instructions: None, author, trust: Trust::User, key: None };
+        let post = Post {
+            text,
+            mode: None,
+            model: None,
+            instructions: None,
+            author,
+            trust: Trust::User,
+            reply_to: None,
+            attachments: Vec::new(),
+            key: None,
+        };
         self.sessions.post(&self.session, post).await.unwrap();
     }
 }

@@ -1,5 +1,7 @@
 //! A program that posts and reads. Nobody sits there; approvals are given over the same API by whoever holds the scope.
 
+use std::time::Duration;
+
 use crate::domain::ChannelProfile;
 use crate::domain::event::input::Mode;
 use crate::domain::profile::{Capabilities, LengthUnit};
@@ -24,5 +26,6 @@ pub static PROFILE: ChannelProfile = ChannelProfile {
     },
     default_policy: Policy::Ask,
     mid_run: Mode::Followup,
+    debounce: Duration::ZERO,
     max_steps: 10,
 };

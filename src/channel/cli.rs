@@ -1,5 +1,7 @@
 //! The operator's own terminal: the one channel with tools that act on the machine.
 
+use std::time::Duration;
+
 use crate::domain::ChannelProfile;
 use crate::domain::event::input::Mode;
 use crate::domain::profile::{Capabilities, LengthUnit};
@@ -24,5 +26,6 @@ pub static PROFILE: ChannelProfile = ChannelProfile {
     },
     default_policy: Policy::Ask,
     mid_run: Mode::Steer,
+    debounce: Duration::ZERO,
     max_steps: 10,
 };

@@ -1,6 +1,8 @@
 //! A chat window on a page. Somebody reads along, but it is a visitor: no tools on the machine, and questions only where the operator allows
 //! them.
 
+use std::time::Duration;
+
 use crate::domain::ChannelProfile;
 use crate::domain::event::input::Mode;
 use crate::domain::profile::{Capabilities, LengthUnit};
@@ -25,6 +27,7 @@ pub static PROFILE: ChannelProfile = ChannelProfile {
     },
     default_policy: Policy::Ask,
     mid_run: Mode::Steer,
+    debounce: Duration::ZERO,
     max_steps: 10,
 };
 

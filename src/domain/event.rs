@@ -4,6 +4,7 @@
 //! tool call's arguments) does not survive that, so an event is read in two steps: its `type` first, then that type's own plain struct
 //! from the same text. Each family file has its structs and its fold; [`AgentEvent::apply`] only passes on.
 
+pub mod delivery;
 pub mod input;
 pub mod model;
 pub mod pending;
@@ -66,6 +67,7 @@ pub enum AgentEvent {
     Model(model::Model),
     Tool(tool::Tool),
     Pending(pending::Pending),
+    Outside(delivery::Outside),
     /// A type that a later build writes. Readers skip it; the fold refuses it unless it says that it may be ignored.
     Unknown(Unknown),
 }
@@ -89,6 +91,7 @@ impl AgentEvent {
             Self::Model(e) => e.kind(),
             Self::Tool(e) => e.kind(),
             Self::Pending(e) => e.kind(),
+            Self::Outside(e) => e.kind(),
             Self::Unknown(e) => &e.kind,
         }
     }
@@ -102,6 +105,7 @@ impl AgentEvent {
             model::Model::KINDS,
             tool::Tool::KINDS,
             pending::Pending::KINDS,
+            delivery::Outside::KINDS,
         ];
         families.into_iter().flatten().copied()
     }
@@ -114,6 +118,7 @@ impl AgentEvent {
             .or_else(|| model::Model::read(kind, text))
             .or_else(|| tool::Tool::read(kind, text))
             .or_else(|| pending::Pending::read(kind, text))
+            .or_else(|| delivery::Outside::read(kind, text))
             .transpose()
     }
 
@@ -126,6 +131,7 @@ impl AgentEvent {
             model::Model::schemas(generator),
             tool::Tool::schemas(generator),
             pending::Pending::schemas(generator),
+            delivery::Outside::schemas(generator),
         ]
         .concat()
     }
@@ -139,6 +145,7 @@ impl AgentEvent {
             Self::Model(e) => e.body(),
             Self::Tool(e) => e.body(),
             Self::Pending(e) => e.body(),
+            Self::Outside(e) => e.body(),
             Self::Unknown(e) => Ok(e.text.clone()),
         }
     }
@@ -146,7 +153,7 @@ impl AgentEvent {
     /// Where the event stands: input and session records have neither turn nor step, though they may come in the middle of one.
     pub fn place(&self) -> Place {
         match self {
-            Self::Session(_) | Self::Unknown(_) => Place::Session,
+            Self::Session(_) | Self::Outside(_) | Self::Unknown(_) => Place::Session,
             Self::Input(e) => e.place(),
             Self::Model(e) => e.place(),
             Self::Turn(_) | Self::Tool(_) | Self::Pending(_) => Place::Turn,
@@ -167,6 +174,7 @@ impl AgentEvent {
             Self::Model(e) => e.apply(state, head),
             Self::Tool(e) => e.apply(state, head),
             Self::Pending(e) => e.apply(state, head),
+            Self::Outside(e) => e.apply(state, head),
             Self::Unknown(e) if e.ignorable => Ok(()),
             Self::Unknown(e) => Err(FoldError::UnknownType(e.kind.clone())),
         }

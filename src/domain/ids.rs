@@ -93,6 +93,16 @@ id!(
     "qst_"
 );
 id!(
+    /// An answer on its way to one address.
+    DeliveryId,
+    "dlv_"
+);
+id!(
+    /// A file that came with a message.
+    AttachmentId,
+    "att_"
+);
+id!(
     /// The id that the model's provider gave a tool call; minted by us where it gave none.
     ToolCallId
 );

@@ -1,5 +1,7 @@
 //! What a channel may do, as a value. Code asks for capabilities, never for a channel's name.
 
+use std::time::Duration;
+
 use super::event::input::Mode;
 use super::toolset::Policy;
 
@@ -14,6 +16,8 @@ pub struct ChannelProfile {
     pub default_policy: Policy,
     /// What a message is that comes while a turn runs and does not say.
     pub mid_run: Mode,
+    /// How long input waits for more of it before a turn begins: people send a thought in several messages. Zero where it does not.
+    pub debounce: Duration,
     /// Steps of a turn before its last, tool-less answer.
     pub max_steps: u32,
 }

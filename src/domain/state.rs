@@ -58,6 +58,8 @@ pub struct Profile {
     pub agent: String,
     pub tenant: String,
     pub principal: String,
+    /// On a messaging channel.
+    pub account: Option<String>,
     pub parent: Option<String>,
     pub title: Option<String>,
     pub metadata: Metadata,

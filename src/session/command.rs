@@ -8,7 +8,7 @@ use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
 use crate::domain::pending::{Answer, Decision, Item, ItemKind, ItemStatus, Outcome};
 use crate::domain::state::Profile;
-use crate::domain::{MessageId, Overview, Seq};
+use crate::domain::{Address, Attachment, MessageId, Overview, Seq};
 use crate::store::{IntakeRow, StoreError};
 
 /// Why a session did not do it.
@@ -100,6 +100,9 @@ pub struct Post {
     pub instructions: Option<String>,
     pub author: String,
     pub trust: Trust,
+    /// Where it came from and its answer goes; `None` where whoever posted it reads along.
+    pub reply_to: Option<Address>,
+    pub attachments: Vec<Attachment>,
     /// Key and body hash of an `Idempotency-Key`; the session fills in the rest.
     pub key: Option<IntakeKey>,
 }

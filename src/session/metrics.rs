@@ -198,6 +198,7 @@ impl Fact {
             | AgentEvent::Turn(_)
             | AgentEvent::Session(_)
             | AgentEvent::Pending(_)
+            | AgentEvent::Outside(_)
             | AgentEvent::Unknown(_) => None,
         }
     }

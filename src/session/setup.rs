@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::delivery::DeliverySink;
 use super::metrics::SessionMetrics;
 use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::domain::profile::ChannelProfile;
@@ -63,6 +64,8 @@ pub struct Settings {
     pub setup: Arc<dyn Setup>,
     pub clock: Arc<dyn Clock>,
     pub ids: Arc<dyn IdSource>,
+    /// Where answers go that nobody reads here.
+    pub deliveries: Arc<dyn DeliverySink>,
     pub metrics: SessionMetrics,
     /// An actor without work is passivated after this.
     pub passivate: Duration,

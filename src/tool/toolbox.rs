@@ -91,7 +91,15 @@ mod tests {
             unit: LengthUnit::Chars,
         };
         let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None, sources: false };
-        ChannelProfile { label: "test", tone, capabilities, default_policy: Policy::Ask, mid_run: Mode::Steer, max_steps: 10 }
+        ChannelProfile {
+            label: "test",
+            tone,
+            capabilities,
+            default_policy: Policy::Ask,
+            mid_run: Mode::Steer,
+            debounce: std::time::Duration::ZERO,
+            max_steps: 10,
+        }
     }
 
     fn toolbox(policies: &[(&str, Policy)]) -> Toolbox {

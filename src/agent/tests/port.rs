@@ -111,7 +111,15 @@ pub(crate) fn profile() -> ChannelProfile {
     };
     let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None, sources: false };
     let mid_run = crate::domain::event::input::Mode::Steer;
-    ChannelProfile { label: "web", tone, capabilities, default_policy: Policy::Ask, mid_run, max_steps: 10 }
+    ChannelProfile {
+        label: "web",
+        tone,
+        capabilities,
+        default_policy: Policy::Ask,
+        mid_run,
+        debounce: std::time::Duration::ZERO,
+        max_steps: 10,
+    }
 }
 
 /// All that the turn does.

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Place;
-use crate::domain::MessageId;
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, OpenTurn, Queued, SessionState};
+use crate::domain::{Address, Attachment, MessageId};
 
 super::family! {
     /// What happens to input.
@@ -59,7 +59,10 @@ pub struct MessageQueued {
     pub trust: Trust,
     /// The address its answer goes to, where it came from one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply_to: Option<serde_json::Value>,
+    pub reply_to: Option<Address>,
+    /// What came with it beside the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// The model that the turn which claims it uses, where the caller chose one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

@@ -25,6 +25,9 @@ pub struct SessionCreated {
     pub tenant: String,
     /// Who it belongs to.
     pub principal: String,
+    /// On a messaging channel: the account that it came to, by its name in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +58,7 @@ impl Session {
                     agent: e.agent.clone(),
                     tenant: e.tenant.clone(),
                     principal: e.principal.clone(),
+                    account: e.account.clone(),
                     parent: e.parent.clone(),
                     title: e.title.clone(),
                     metadata: e.metadata.clone(),

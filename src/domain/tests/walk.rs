@@ -17,7 +17,7 @@ use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Choice, Decision, ItemKind, Question};
 use crate::domain::record::Head;
 use crate::domain::state::CallState;
-use crate::domain::{AgentEvent, Args, Block, Finish, Record, SessionState, Timestamp, Usage};
+use crate::domain::{Address, AgentEvent, Args, Block, Finish, Recipient, Record, SessionState, Timestamp, Usage};
 
 /// The types that a walk makes; a test sees to it that it makes them all.
 pub(crate) const KINDS: [&str; 25] = [
@@ -132,7 +132,7 @@ impl Walk {
         let metadata = Metadata::from_iter([("k".to_owned(), json!({"n": 1.5}))]);
         let parent = self.flip().then(|| text("ses_0"));
         let (channel, agent, tenant, principal) = (text("web"), text("default"), text("t"), text("p"));
-        SessionCreated { channel, agent, tenant, principal, parent, title, metadata }.into()
+        SessionCreated { channel, agent, tenant, principal, account: None, parent, title, metadata }.into()
     }
 
     /// What may come at any time.
@@ -174,7 +174,13 @@ impl Walk {
             text: self.name("say \u{1F600} "),
             author: "p".into(),
             trust: Trust::User,
-            reply_to: self.flip().then(|| json!({"to": "+1"})),
+            reply_to: self.flip().then(|| Address {
+                channel: "whatsapp".into(),
+                account: "main".into(),
+                to: Recipient::Phone("1".into()),
+                message: None,
+            }),
+            attachments: Vec::new(),
             model: self.flip().then(|| "other".into()),
             instructions: self.flip().then(|| "briefly".into()),
         }

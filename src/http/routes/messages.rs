@@ -156,6 +156,8 @@ async fn accept(
         Some(_) | None => Ok(posted),
     };
     let post = Post {
+        reply_to: None,
+        attachments: Vec::new(),
         text: message.text,
         mode: message.mode,
         model: message.model,

@@ -140,7 +140,7 @@ impl Fold {
                 }
             }
             AgentEvent::Session(_) | AgentEvent::Turn(_) | AgentEvent::Model(_) | AgentEvent::Tool(_) | AgentEvent::Pending(_) => {}
-            AgentEvent::Unknown(_) => {}
+            AgentEvent::Outside(_) | AgentEvent::Unknown(_) => {}
         }
     }
 

@@ -20,7 +20,15 @@ fn profile() -> ChannelProfile {
         max_len: 0,
         unit: LengthUnit::Chars,
     };
-    ChannelProfile { label: "test", tone: tones::CHAT, capabilities, default_policy: Policy::Ask, mid_run: Mode::Steer, max_steps: 10 }
+    ChannelProfile {
+        label: "test",
+        tone: tones::CHAT,
+        capabilities,
+        default_policy: Policy::Ask,
+        mid_run: Mode::Steer,
+        debounce: std::time::Duration::ZERO,
+        max_steps: 10,
+    }
 }
 
 fn candidate(name: &'static str, policy: Policy) -> Candidate {

@@ -115,7 +115,8 @@ impl Actor {
             text: post.text.clone(),
             author: post.author.clone(),
             trust: post.trust,
-            reply_to: None,
+            reply_to: post.reply_to.clone(),
+            attachments: post.attachments.clone(),
             model: post.model.clone(),
             instructions: post.instructions.clone(),
         })?;

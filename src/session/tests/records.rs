@@ -52,7 +52,9 @@ fn a_reader_far_behind_reads_the_disk_and_then_the_live_text() {
     };
     let text = |text: &str| text.to_owned();
     let (channel, agent, tenant, principal) = (text("web"), text("default"), text("t"), text("p"));
-    commit(vec![SessionCreated { channel, agent, tenant, principal, parent: None, title: None, metadata: Metadata::new() }.into()]);
+    commit(vec![
+        SessionCreated { channel, agent, tenant, principal, account: None, parent: None, title: None, metadata: Metadata::new() }.into(),
+    ]);
     let start = crate::domain::event::input::TurnStart { message_ids: Vec::new() };
     let parameters = Parameters::default();
     let request = Request {

@@ -91,7 +91,17 @@ pub(super) fn id() -> SessionId {
 fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
     let key =
         key.map(|external_id| IntakeKey { tenant: "t".into(), scope: "s".into(), external_id: external_id.into(), body_hash: "h".into() });
-    Post { text: text.into(), mode: Some(mode), model: None, instructions: None, author: "p".into(), trust: Trust::User, key }
+    Post {
+        text: text.into(),
+        mode: Some(mode),
+        model: None,
+        instructions: None,
+        author: "p".into(),
+        trust: Trust::User,
+        reply_to: None,
+        attachments: Vec::new(),
+        key,
+    }
 }
 
 impl World {
@@ -120,6 +130,7 @@ impl World {
             agent: text("default"),
             tenant: text("t"),
             principal: text("p"),
+            account: None,
             parent: None,
             title: None,
             metadata: Metadata::new(),
@@ -285,6 +296,7 @@ fn settings(
         setup: setup.clone(),
         clock: clock.clone(),
         ids: ids.clone(),
+        deliveries: Arc::new(crate::session::delivery::NoDeliveries),
         metrics: SessionMetrics::new(meter, setup.toolbox.tools.iter().map(|tool| tool.spec().name.to_owned())),
         passivate,
         expire: Duration::from_secs(3_600),

@@ -103,6 +103,7 @@ fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<Sess
         agent,
         tenant: caller.tenant.clone(),
         principal: caller.name.clone(),
+        account: None,
         parent: None,
         title: create.title.filter(|t| !t.is_empty()),
         metadata: create.metadata.unwrap_or_default(),

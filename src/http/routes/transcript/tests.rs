@@ -62,6 +62,7 @@ fn ledger(steps: &[Next]) -> (Vec<Record>, Vec<Said>) {
                     author: "p".into(),
                     trust: Trust::User,
                     reply_to: None,
+                    attachments: Vec::new(),
                     model: None,
                     instructions: None,
                 }

@@ -73,6 +73,7 @@ impl Server {
             agent: named("default"),
             tenant: named("t"),
             principal: named("p"),
+            account: None,
             parent: None,
             title: None,
             metadata: Metadata::new(),
@@ -161,6 +162,7 @@ impl Server {
             author: "p".into(),
             trust: Trust::User,
             reply_to: None,
+            attachments: Vec::new(),
             model: None,
             instructions: None,
         });

@@ -1,0 +1,74 @@
+//! Answers on their way, attachments on theirs, and a person who takes over.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::delivery::{DeliveryState, Part, Purpose};
+use crate::domain::record::Head;
+use crate::domain::state::{FoldError, SessionState};
+use crate::domain::{Address, AttachmentId, DeliveryId, Timestamp};
+
+super::family! {
+    /// What happens between the session and the places that it speaks to.
+    Outside {
+        "delivery" => Delivery,
+        "attachment" => AttachmentSettled,
+        "handoff" => Handoff,
+    }
+}
+
+/// A part of a delivery is somewhere else than before. The first record of a delivery is `queued` with `to` and `parts`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Delivery {
+    pub delivery_id: DeliveryId,
+    /// From 1.
+    pub part: u32,
+    pub of: u32,
+    pub state: DeliveryState,
+    /// The platform's id of the part, once it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_message_id: Option<String>,
+    /// Why it failed, waits or is dead: a stable word, or the platform's own number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// With `queued` and `failed`: not before then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
+    /// With `queued`: not before the receiver writes again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Purpose>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<Address>,
+    /// What is sent, part by part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<Vec<Part>>,
+}
+
+/// An attachment was fetched and stands in the session's blobs, or it was not and never will. The turn that claims its message waits for this.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachmentSettled {
+    pub attachment_id: AttachmentId,
+    /// Of what is kept; absent where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Why nothing is: `too_large`, `hash_mismatch`, `unavailable`, `timeout`, `unsupported`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// A person has taken over: until then the agent is paused. A time that is past gives the conversation back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Handoff {
+    pub by: String,
+    pub until: Timestamp,
+}
+
+impl Outside {
+    pub(super) fn apply(&self, _state: &mut SessionState, _head: &Head) -> Result<(), FoldError> {
+        match self {
+            Outside::Delivery(_) | Outside::AttachmentSettled(_) | Outside::Handoff(_) => Ok(()),
+        }
+    }
+}
