@@ -5,8 +5,8 @@
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
 //! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`] and [`delivery`] (what comes
 //! from places outside and goes there), [`live`] (what is never a record), [`mod@pending`],
-//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], [`visible`] (what text hides), and [`sse`],
-//! which reads streams for clients and providers alike.
+//! [`profile`], [`toolset`] and [`taint`] (what may be done where, and after what), [`principal`] and [`api_key`] (who calls), [`usage`], [`visible`]
+//! (what text hides), and [`sse`], which reads streams for clients and providers alike.
 
 pub mod address;
 pub mod api_key;
@@ -29,6 +29,7 @@ pub mod record;
 pub mod sse;
 pub mod state;
 pub mod surface;
+pub mod taint;
 pub mod time;
 pub mod toolset;
 pub mod usage;
@@ -50,6 +51,7 @@ pub use profile::ChannelProfile;
 pub use record::Record;
 pub use state::SessionState;
 pub use surface::SurfaceMessage;
+pub use taint::Taint;
 pub use time::{Clock, Timestamp};
 pub use usage::Usage;
 pub use view::View;

@@ -8,5 +8,6 @@ mod feed;
 mod metrics;
 mod rebuild;
 mod records;
+mod trust;
 mod waits;
 mod world;

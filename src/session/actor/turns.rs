@@ -69,7 +69,7 @@ impl Actor {
 
     /// Ends the turn that was continued too often.
     pub(super) fn interrupt_turn(&mut self) -> Result<(), LedgerError> {
-        let answer = "Sorry, I was interrupted and could not finish. Please ask again.";
+        let answer = "Sorry, I was interrupted and could not finish; please ask again.";
         self.close_turn(End::new(DoneReason::Interrupted, answer))
     }
 
@@ -195,7 +195,10 @@ impl Actor {
             self.stage(event)?;
         }
         let now = self.shared.settings.clock.now();
-        let Some(done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
+        let profile = self.ledger.state.profile.as_ref().and_then(|profile| self.shared.settings.setup.profile(&profile.channel));
+        let Some(done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now, profile.as_deref())) else {
+            return Ok(());
+        };
         let (turn, session) = (self.ledger.state.last_turn, &self.entry.id);
         let (reason, code) = (done.reason.as_str(), done.code.as_deref());
         // what a provider says of a request that it does not like may quote it
@@ -220,7 +223,7 @@ impl Actor {
     }
 
     pub(super) fn step_input(&self) -> StepInput {
-        StepInput { surface: self.ledger.state.surface.messages.clone() }
+        repair::step_input(&self.ledger.state)
     }
 
     pub(super) fn on_port(&mut self, call: PortCall) -> Result<(), LedgerError> {

@@ -46,6 +46,7 @@ pub(super) struct World {
 struct TestSetup {
     script: Arc<Script>,
     toolbox: Arc<Toolbox>,
+    profile: ChannelProfile,
     limits: Mutex<Limits>,
 }
 
@@ -55,7 +56,7 @@ impl Setup for TestSetup {
     }
 
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
-        let toolset = Arc::new(self.toolbox.toolset(&profile()));
+        let toolset = Arc::new(self.toolbox.toolset(&self.profile));
         let names: Vec<_> = toolset.names().collect();
         let provider = self.script.clone();
         let model = want.model.unwrap_or("m").to_owned();
@@ -71,11 +72,11 @@ impl Setup for TestSetup {
     }
 
     fn profile(&self, _: &str) -> Option<Arc<ChannelProfile>> {
-        Some(Arc::new(profile()))
+        Some(Arc::new(self.profile.clone()))
     }
 
     fn toolset(&self, _: &str, _: &str) -> Option<Arc<Toolset>> {
-        Some(Arc::new(self.toolbox.toolset(&profile())))
+        Some(Arc::new(self.toolbox.toolset(&self.profile)))
     }
 
     fn max_queue(&self, _: &str) -> usize {
@@ -106,11 +107,16 @@ fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
 impl World {
     /// With one session, which is idle.
     pub(super) async fn new(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
+        Self::on(profile(), script, tools).await
+    }
+
+    /// The same, on a channel of that kind.
+    pub(super) async fn on(profile: ChannelProfile, script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let toolbox = Arc::new(Toolbox { tools, ..Toolbox::default() });
         let limits =
             Limits { max_steps: 10, deadline: Duration::from_secs(86_400), abort_grace: Duration::from_secs(2), attempts: 3, pool: 10 };
-        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits) });
+        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, profile, limits: Mutex::new(limits) });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);
         let recorder = PrometheusBuilder::new().build_recorder();
