@@ -4,6 +4,7 @@
 
 use crate::domain::ChannelProfile;
 
+pub mod access;
 pub mod api;
 pub mod cli;
 pub mod messenger;
