@@ -5,9 +5,13 @@
 use crate::domain::ChannelProfile;
 
 pub mod access;
+pub mod accounts;
 pub mod api;
 pub mod cli;
 pub mod messenger;
+pub mod metrics;
+pub mod pairings;
+pub mod reception;
 #[cfg(test)]
 mod tests;
 pub mod web;
@@ -15,3 +19,6 @@ pub mod whatsapp;
 
 /// The channels that a session can be made for directly.
 pub static PROFILES: [&ChannelProfile; 3] = [&cli::PROFILE, &web::PROFILE, &api::PROFILE];
+
+/// The channels whose sessions only their adapters make.
+pub static ADAPTERS: [&ChannelProfile; 1] = [&whatsapp::PROFILE];
