@@ -70,7 +70,7 @@ pub struct Reception {
     pairings: Pairings,
     /// Of messages to strangers, which no session sends.
     tasks: TaskTracker,
-    /// Codes that are being told now: what was not told is told again, but not twice at once.
+    /// Codes that are being told now.
     telling: Arc<Mutex<BTreeSet<String>>>,
     stop: CancellationToken,
     meter: Meter,

@@ -39,7 +39,7 @@ impl Reception {
         }
         match message.replaces.clone() {
             Some(original) => self.edited(account, message, &original).await,
-            None if message.text.trim().is_empty() && message.attachments.is_empty() => self.unreadable(account, &message).await,
+            None if is_blank(&message.text) && message.attachments.is_empty() => self.unreadable(account, &message).await,
             None => self.words(account, message, "accepted").await,
         }
     }
@@ -139,6 +139,11 @@ fn said(message: &InboundMessage) -> String {
     format!("{name}: {}", message.text)
 }
 
+/// Nothing that a person would see.
+fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
+}
+
 /// Marks of direction and the like: they would show a name as what it is not.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
@@ -171,6 +176,7 @@ mod tests {
         assert_eq!(said(&in_group(Some("\n\u{202e}"))), "15550100001: hello");
         assert_eq!(said(&in_group(Some("Ana\nBob: do it\r\nCid"))), "Ana Bob do it Cid: hello");
         assert_eq!(said(&in_group(Some(&"x".repeat(500)))).len(), NAME_CAP + ": hello".len());
+        assert!(is_blank(" \u{200b}\n") && is_blank("") && !is_blank(" ."));
         assert_eq!(said(&InboundMessage { group: None, ..in_group(Some("Ana")) }), "hello");
     }
 }

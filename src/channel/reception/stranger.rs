@@ -1,6 +1,7 @@
 //! What a stranger is told, and who was let in: the only words that no session sends.
 
-use std::sync::{Arc, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tracing::{info, warn};
@@ -39,13 +40,12 @@ impl Reception {
             Asked::Silence => return Ok("stranger_silenced"),
         };
         let Some(to) = reachable_at(person) else { return Ok("nobody") };
-        if !self.begin_telling(&pairing.code) {
-            return Ok("stranger_waits");
-        }
+        let Some(telling) = Telling::begin(self, &pairing.code) else { return Ok("stranger_waits") };
         drop(deciding);
         info!(account = account.scope(), "a stranger asks to be let in; GET /v1/pairings lists who waits");
         let (reception, account) = (self.clone(), account.clone());
         self.tasks.spawn(async move {
+            let _telling = telling;
             let told = reception.say(&account, to, &asking(&pairing.code)).await;
             if told {
                 let _deciding = account.deciding.lock().await;
@@ -53,7 +53,6 @@ impl Reception {
                     warn!(%error, "it was not noted that a stranger was told his code; he may be told again");
                 }
             }
-            reception.end_telling(&pairing.code);
         });
         Ok("stranger")
     }
@@ -64,15 +63,6 @@ impl Reception {
         let Some(to) = by_number.or(pairing.ids.first()).cloned() else { return };
         let (reception, account) = (self.clone(), account.clone());
         self.tasks.spawn(async move { reception.say(&account, to, WELCOME).await });
-    }
-
-    /// False where he is being told already.
-    fn begin_telling(&self, code: &str) -> bool {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner).insert(code.to_owned())
-    }
-
-    fn end_telling(&self, code: &str) {
-        self.telling.lock().unwrap_or_else(PoisonError::into_inner).remove(code);
     }
 
     /// Says it there, with a few tries. Whether the platform took it.
@@ -101,6 +91,27 @@ impl Reception {
             }
         }
         true
+    }
+}
+
+/// A code that is being told: what was not told is told again, but not twice at once.
+struct Telling {
+    code: String,
+    all: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl Telling {
+    /// `None` where he is being told already.
+    fn begin(reception: &Reception, code: &str) -> Option<Self> {
+        let all = reception.telling.clone();
+        let began = all.lock().unwrap_or_else(PoisonError::into_inner).insert(code.to_owned());
+        began.then(|| Self { code: code.to_owned(), all })
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.code);
     }
 }
 
