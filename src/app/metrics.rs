@@ -31,7 +31,18 @@ const COUNTING: Duration = Duration::from_millis(800);
 /// The tables of all layers.
 fn all() -> impl Iterator<Item = &'static Metric> {
     const OWN: &[Metric] = &[PENDING, BUILD];
-    [http::metrics::ALL, session::metrics::ALL, channel::metrics::ALL, outbox::metrics::ALL, provider::metered::ALL, store::metrics::ALL, OWN, process::ALL].into_iter().flatten()
+    [
+        http::metrics::ALL,
+        session::metrics::ALL,
+        channel::metrics::ALL,
+        outbox::metrics::ALL,
+        provider::metered::ALL,
+        store::metrics::ALL,
+        OWN,
+        process::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// One gateway's metrics.

@@ -37,8 +37,8 @@ impl Account {
     }
 
     /// What the platform's ids of our own messages are unique in.
-    pub fn sent_scope(&self) -> String {
-        format!("sent:{}", self.scope())
+    pub(super) fn sent_scope(&self) -> String {
+        self.address(Recipient::Phone(String::new()), None).sent_scope()
     }
 
     /// As somebody of this account stands in records.

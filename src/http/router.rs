@@ -21,8 +21,8 @@ use super::code::Code;
 use super::error::{ApiError, REQUEST_ID, render};
 use super::openapi::Document;
 use super::routes::{
-    approvals, artifacts, capabilities, channels, deliveries, events, export, handoff, health, messages, metrics, pairings, records, sessions,
-    waits,
+    approvals, artifacts, capabilities, channels, deliveries, events, export, handoff, health, messages, metrics, pairings, records,
+    sessions, waits,
 };
 use super::{Gateway, access, assets, openapi};
 

@@ -27,6 +27,7 @@ use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
 use crate::meter::Share;
 use crate::store::{Appended, Most, Position, Snapshot, StoreError};
 
+mod deliveries;
 mod input;
 mod port;
 mod turns;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::metrics::Fact;
 use super::record::FeedRecord;
+use crate::domain::delivery::DeliveryView;
 use crate::domain::event::input::Input;
 use crate::domain::event::turn::Turn;
 use crate::domain::event::{AgentEvent, Place};
@@ -15,7 +16,7 @@ use crate::domain::pending::Item;
 use crate::domain::record::Head;
 use crate::domain::state::FoldError;
 use crate::domain::{ArtifactId, DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
-use crate::store::{Append, Appended, IntakeRow, Position, Store, StoreFuture};
+use crate::store::{Alias, Append, Appended, IntakeRow, Position, Store, StoreFuture};
 
 /// What is staged must not wait longer for a turn that always has more: this many events, or this many bytes.
 const MOST_EVENTS: usize = 64;
@@ -43,6 +44,8 @@ struct Staged {
     blobs: Vec<(DigestId, Arc<[u8]>)>,
     /// Ids of waits that opened or closed.
     items: Vec<String>,
+    aliases: Vec<Alias>,
+    deliveries: Vec<DeliveryView>,
     facts: Vec<Fact>,
     releases: Vec<Release>,
 }
@@ -125,6 +128,11 @@ impl Ledger {
         self.staged.intake.push(row);
     }
 
+    /// The session is found by these from the next append on.
+    pub(super) fn aliases(&mut self, aliases: Vec<Alias>) {
+        self.staged.aliases.extend(aliases);
+    }
+
     pub(super) fn blob(&mut self, id: DigestId, bytes: Arc<[u8]>) {
         self.staged.bytes += bytes.len();
         self.staged.blobs.push((id, bytes));
@@ -175,6 +183,8 @@ impl Ledger {
             blobs: staged.blobs,
             overview: overview.clone(),
             items,
+            aliases: staged.aliases,
+            deliveries: staged.deliveries,
         };
         self.inflight = Some(Inflight {
             answer: store.append(append),

@@ -8,8 +8,8 @@ use crate::channel::access::{Groups, reachable_at};
 use crate::channel::accounts::Account;
 use crate::channel::messenger::InboundMessage;
 use crate::channel::pairings::Standing;
-use crate::domain::event::input::Trust;
 use crate::domain::digest::sha256;
+use crate::domain::event::input::Trust;
 use crate::session::command::{IntakeKey, Post, SessionError};
 use crate::store::IntakeRow;
 

@@ -72,19 +72,18 @@ impl Reception {
         let lease = match self.known(account, &echo.to, None).await? {
             Some(lease) => lease,
             // somebody writes to a person who has not written yet: his answer is for them
-            None if self.pairings.standing(account, &echo.to).await? == Standing::LetIn && account.place(&echo.to, None, None).is_some() => {
+            None if self.pairings.standing(account, &echo.to).await? == Standing::LetIn
+                && account.place(&echo.to, None, None).is_some() =>
+            {
                 self.conversation(account, &echo.to, None, &echo.id).await?
             }
             None => return Ok("echo_unknown"),
         };
-        let key = IntakeKey {
-            tenant: account.rules.tenant.clone(),
-            scope: account.scope(),
-            external_id: echo.id,
-            body_hash: sha256(&echo.text),
-        };
+        let key =
+            IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };
         let until = self.clock.now() + account.rules.handoff_pause;
-        let take_over = TakeOver { by: account.scope(), until, text: Some(echo.text).filter(|text| !text.is_empty()), send_to: None, key: Some(key) };
+        let take_over =
+            TakeOver { by: account.scope(), until, text: Some(echo.text).filter(|text| !text.is_empty()), send_to: None, key: Some(key) };
         match self.sessions.take_over(&lease, take_over).await {
             Ok(_) => Ok("echo"),
             Err(SessionError::NotFound) => Ok("echo_unknown"),

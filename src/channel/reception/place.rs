@@ -8,8 +8,8 @@ use crate::channel::accounts::Account;
 use crate::channel::messenger::Person;
 use crate::domain::event::session::{Metadata, SessionCreated};
 use crate::domain::{Recipient, SessionId};
-use crate::session::command::{Arrival, Post, Posted, SessionError};
 use crate::session::Lease;
+use crate::session::command::{Arrival, Post, Posted, SessionError};
 use crate::store::Alias;
 
 /// What the aliases say about a place.

@@ -104,7 +104,13 @@ parameter!(
     words(&View::ALL.map(View::as_str)),
     "A narrower view than the credential's own: `chat` is the conversation, `owner` how the agent came to it, `admin` everything."
 );
-parameter!(OfChannel, "channel", ParameterIn::Query, words(&PROFILES.iter().chain(&ADAPTERS).map(|p| p.label).collect::<Vec<_>>()), "Only sessions of this channel.");
+parameter!(
+    OfChannel,
+    "channel",
+    ParameterIn::Query,
+    words(&PROFILES.iter().chain(&ADAPTERS).map(|p| p.label).collect::<Vec<_>>()),
+    "Only sessions of this channel."
+);
 parameter!(
     InState,
     "state",

@@ -66,9 +66,8 @@ fn state(text: &str) -> Result<DeliveryState, ApiError> {
 
 /// Try a delivery again
 ///
-/// One that was given up, waits or may have been sent is sent from its first part that was not. Whoever asks has seen to it that nothing is
-/// sent twice: of a part whose fate is unknown only the receiver can tell. It also lets its account send again, if that was stopped because
-/// the platform refused it.
+/// One that was given up, waits, or did not arrive goes on from its first part that is not there. One that may have been sent waits for the
+/// platform's word. It also lets its account send again, if that was stopped because the platform refused it.
 #[utoipa::path(post, path = "/v1/deliveries/{delivery_id}/retry", operation_id = "retry_delivery", tag = "deliveries",
     params(DeliveryPath),
     responses((status = 200, description = "The delivery as it stands now.", body = DeliveryView)),

@@ -114,7 +114,9 @@ async fn reasons(gateway: &Gateway) -> Vec<Reason> {
 fn stopped(gateway: &Gateway) -> Vec<Reason> {
     let reason = |(account, code): (String, String)| Reason {
         code: "channel_stopped",
-        detail: format!("the platform refuses everything that {account} sends ({code}); see to its access token, then restart or retry a delivery"),
+        detail: format!(
+            "the platform refuses everything that {account} sends ({code}); see to its access token, then restart or retry a delivery"
+        ),
     };
     gateway.outbox.stopped_accounts().into_iter().map(reason).collect()
 }

@@ -107,10 +107,12 @@ pub(crate) async fn admit(
     match gateway.reception.admit(&caller.tenant, &caller.name, &code).await? {
         Admission::Admitted(pairing) => Ok(json(StatusCode::OK, &PairingView::from(pairing))),
         Admission::Unknown => Err(none()),
-        Admission::Expired => Err(ApiError::new(Code::Expired, "the code counted for an hour; when that person writes again, there is a new one")),
+        Admission::Expired => {
+            Err(ApiError::new(Code::Expired, "the code counted for an hour; when that person writes again, there is a new one"))
+        }
         Admission::TooMany { again_in } => {
             let refused = ApiError::new(Code::RateLimited, "too many codes that there are not; try again later");
-            Err(ApiError { retry_after_s: Some(again_in.as_secs().max(1)), ..refused })
+            Err(refused.again_in(again_in.as_secs().max(1)))
         }
     }
 }

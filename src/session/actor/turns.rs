@@ -79,6 +79,8 @@ impl Actor {
         let want = Want {
             agent: &profile.agent,
             channel: &profile.channel,
+            account: profile.account.as_deref(),
+            addresses: &[],
             model: turn.model.as_deref(),
             instructions: turn.instructions.as_deref(),
             started_at: turn.started_at,

@@ -27,6 +27,8 @@ pub(crate) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {
         blobs: Vec::new(),
         overview,
         items: Vec::new(),
+        aliases: Vec::new(),
+        deliveries: Vec::new(),
     }
 }
 
