@@ -82,15 +82,14 @@ impl App {
         let access = access(config, port, local_key)?;
         let own = SocketAddr::new(config.server.bind.ip(), port);
         let agents = Arc::new(Agents::new(config, Some(own), Arc::new(SystemClock), meter)?);
-        let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        let accounts = channels::accounts(config, &ids)?;
+        let accounts = channels::accounts(config)?;
         let outbox = Outbox::new(accounts.clone(), meter);
         let drain = Duration::from_millis(config.server.drain_ms);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
             clock: Arc::new(SystemClock),
-            ids,
+            ids: Arc::new(RandomIds),
             deliveries: Arc::new(outbox.clone()),
             metrics: SessionMetrics::new(meter, agents.every_tool().into_iter().map(|tool| tool.spec.name.to_owned())),
             passivate: Duration::from_secs(config.sessions.passivate_s),
@@ -121,8 +120,7 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<Vec<String>> {
-        let ids: Arc<dyn IdSource> = Arc::new(RandomIds);
-        channels::accounts(config, &ids)?;
+        channels::accounts(config)?;
         Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(|agents| warnings(config, &agents))
     }
 

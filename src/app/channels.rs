@@ -4,35 +4,42 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context;
+
 use crate::channel::access::{Access, Rules, recipient};
 use crate::channel::accounts::{Account, Accounts};
-use crate::channel::whatsapp::{Credentials, WhatsApp};
+use crate::channel::whatsapp::{Settings, WhatsApp, client};
 use crate::config::Config;
 use crate::config::channels::whatsapp::{GRAPH_URL, WhatsApp as Configured};
-use crate::domain::{IdSource, Recipient};
+use crate::domain::Recipient;
 
 /// All accounts that are configured.
 ///
 /// # Errors
 /// When one lacks what it needs, or its HTTP client cannot be made.
-pub(super) fn accounts(config: &Config, ids: &Arc<dyn IdSource>) -> anyhow::Result<Accounts> {
+pub(super) fn accounts(config: &Config) -> anyhow::Result<Accounts> {
+    if config.channels.whatsapp.is_empty() {
+        return Ok(Accounts::default());
+    }
+    let client = client().context("the HTTP client of WhatsApp")?;
     let accounts: anyhow::Result<Vec<Account>> =
-        config.channels.whatsapp.iter().map(|(name, account)| whatsapp(config, name, account, ids)).collect();
+        config.channels.whatsapp.iter().map(|(name, account)| whatsapp(config, name, account, client.clone())).collect();
     Ok(Accounts::new(accounts?))
 }
 
-fn whatsapp(config: &Config, name: &str, account: &Configured, ids: &Arc<dyn IdSource>) -> anyhow::Result<Account> {
+fn whatsapp(config: &Config, name: &str, account: &Configured, client: reqwest::Client) -> anyhow::Result<Account> {
     // what is missing was refused, with its place, when the configuration was loaded
     let lacks = |key: &str| config.problem(&format!("channels.whatsapp.{name}"), format!("{key} is missing"));
-    let credentials = Credentials {
+    let settings = Settings {
+        account: name.to_owned(),
         phone_number_id: account.phone_number_id.clone().ok_or_else(|| lacks("phone_number_id"))?,
         app_secret: account.app_secret.clone().ok_or_else(|| lacks("app_secret"))?,
         verify_token: account.verify_token.clone().ok_or_else(|| lacks("verify_token"))?,
         access_token: account.access_token.clone().ok_or_else(|| lacks("access_token"))?,
+        graph_url: account.graph_url.clone().unwrap_or_else(|| GRAPH_URL.to_owned()),
+        display_phone: None,
     };
-    let graph_url = account.graph_url.as_deref().unwrap_or(GRAPH_URL);
-    let messenger = WhatsApp::new(name, credentials, graph_url, ids.clone())?;
-    Ok(Account::new(Arc::new(messenger), rules(account)))
+    Ok(Account::new(Arc::new(WhatsApp::new(settings, client)), rules(account)))
 }
 
 fn rules(account: &Configured) -> Rules {
