@@ -10,7 +10,7 @@ use crate::prompt::tones;
 
 pub static PROFILE: ChannelProfile = ChannelProfile {
     label: "whatsapp",
-    tone: tones::CHAT,
+    tone: tones::PHONE,
     capabilities: Capabilities {
         attended: false,
         local_tools: false,
