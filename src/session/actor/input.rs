@@ -19,11 +19,11 @@ const ACCEPTED_KEPT: usize = 256;
 pub(super) struct Accepted(VecDeque<(IntakeKey, Posted)>);
 
 impl Accepted {
-    fn find(&self, key: &IntakeKey) -> Option<(&IntakeKey, &Posted)> {
+    pub(super) fn find(&self, key: &IntakeKey) -> Option<(&IntakeKey, &Posted)> {
         self.0.iter().find(|(k, _)| (&k.scope, &k.external_id) == (&key.scope, &key.external_id)).map(|(k, p)| (k, p))
     }
 
-    fn remember(&mut self, key: IntakeKey, posted: Posted) {
+    pub(super) fn remember(&mut self, key: IntakeKey, posted: Posted) {
         self.0.push_back((key, posted));
         if self.0.len() > ACCEPTED_KEPT {
             self.0.pop_front();
@@ -74,6 +74,7 @@ impl Actor {
             return Ok(());
         }
         self.stage(created)?;
+        self.learn_debounce();
         if let Some(row) = intake {
             self.ledger.intake(row);
         }
@@ -89,6 +90,7 @@ impl Actor {
         }
         if self.ledger.state.profile.is_none() {
             self.stage(created)?;
+            self.learn_debounce();
         }
         let before = self.ledger.state.head;
         self.post(post, reply)?;
@@ -109,7 +111,7 @@ impl Actor {
         Ok(())
     }
 
-    fn answer_overview(&mut self, reply: Reply<Overview>) {
+    pub(super) fn answer_overview(&mut self, reply: Reply<Overview>) {
         let overview = Overview::of(&self.entry.id, &self.ledger.state).ok_or(SessionError::NotFound);
         self.ledger.when_durable(Box::new(move || drop(reply.send(overview))));
     }
@@ -177,15 +179,19 @@ impl Actor {
         if queue == Queue::Remove {
             removed.extend(self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()));
         }
+        let unanswered = self.ledger.state.inbox.waiting.iter().filter(|_| queue == Queue::Remove);
+        let unanswered = unanswered.filter_map(|q| q.message.reply_to.clone()).collect();
         for message_id in removed.clone() {
             self.stage(MessageRemoved { message_id, by: by.into(), reason: RemovedReason::Cancelled })?;
         }
+        self.tell_unanswered(unanswered)?;
         let cancelled = Cancelled { turn: self.ledger.state.turn.as_ref().map(|t| t.turn), removed };
         let Some(running) = &mut self.running else {
             self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
             return Ok(());
         };
         running.cancel.cancel();
+        running.cancelled_by.get_or_insert_with(|| by.into());
         running.cancels.push((reply, cancelled));
         self.cancel_waits()
     }
