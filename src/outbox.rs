@@ -35,7 +35,6 @@ mod spacing;
 mod stopped;
 mod typing;
 mod verdict;
-mod words;
 
 /// Files that are fetched at once, of all sessions.
 const FETCHES: usize = 4;
@@ -195,7 +194,7 @@ impl DeliverySink for Outbox {
     fn parts(&self, to: &Address, say: Say<'_>) -> Vec<Part> {
         let Some(account) = self.0.accounts.of(to) else { return Vec::new() };
         let rendered = match say {
-            Say::Done(done) => Rendered::Markdown(words::of_end(done)),
+            Say::Done(done) => Rendered::Markdown(&done.answer),
             Say::Text(text) => Rendered::Markdown(text),
             Say::Approval { approval_id, tool, args, decisions } => {
                 Rendered::Approval { approval_id, tool, args: args.as_str(), decisions }

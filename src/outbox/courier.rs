@@ -14,7 +14,7 @@ use super::verdict::{self, verdict};
 use crate::channel::accounts::Account;
 use crate::channel::messenger::{DeliveryError, ErrorClass, Quotes};
 use crate::domain::event::session::Session;
-use crate::domain::{AgentEvent, Record, SessionId};
+use crate::domain::{AgentEvent, Record, SessionId, Timestamp};
 use crate::session::delivery::{Claimed, Due, PartOutcome};
 use crate::session::{Lease, SessionError, Sessions};
 use crate::store::Most;
@@ -75,6 +75,10 @@ async fn one(shared: &Arc<Shared>, sessions: &Sessions, lease: &Lease, claimed: 
 }
 
 async fn send(shared: &Arc<Shared>, sessions: &Sessions, account: &Account, claimed: &Claimed) -> Option<PartOutcome> {
+    let now = sessions.settings().clock.now();
+    if is_closed(account.messenger.pace().window, claimed.last_inbound, now) {
+        return Some(PartOutcome::Held { code: "window_closed".to_owned() });
+    }
     let token = format!("{}:{}", claimed.delivery_id, claimed.part);
     let quotes = if claimed.part == 1 { Quotes::Address } else { Quotes::Nothing };
     let sent = tokio::select! { biased;
@@ -94,6 +98,11 @@ async fn send(shared: &Arc<Shared>, sessions: &Sessions, account: &Account, clai
         shared.stopped.stop(&claimed.to, &error);
     }
     Some(outcome)
+}
+
+/// Whether the receiver wrote too long ago to be written to. One who is not known to have written is for the platform to judge.
+fn is_closed(window: Option<Duration>, last_inbound: Option<Timestamp>, now: Timestamp) -> bool {
+    window.zip(last_inbound).is_some_and(|(window, at)| now.since(at) >= window)
 }
 
 fn tell(claimed: &Claimed, error: &DeliveryError) {
@@ -138,4 +147,17 @@ pub(super) async fn account(shared: &Shared, sessions: &Sessions, session: &Sess
     });
     let named = created.and_then(|created| created.account.map(|account| (created.channel, account)));
     Ok(named.and_then(|(channel, account)| shared.accounts.get(&channel, &account).cloned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_closes_to_the_second() {
+        let (window, at) = (Some(Duration::from_secs(86_400)), Some(Timestamp(1_000)));
+        assert!(!is_closed(window, at, Timestamp(86_400_000)));
+        assert!(is_closed(window, at, Timestamp(86_401_000)) && is_closed(window, at, Timestamp(90_000_000)));
+        assert!(!is_closed(None, at, Timestamp(90_000_000)) && !is_closed(window, None, Timestamp(90_000_000)));
+    }
 }
