@@ -50,13 +50,17 @@ impl World {
 
     /// What that person has been sent so far, text by text.
     fn read_by(&self, person: &Person) -> Vec<String> {
-        let is_to = |sent: &Value| sent["to"].as_str().is_some_and(|to| Some(to) == person.phone.as_deref()) || sent["recipient"].as_str().is_some_and(|to| Some(to) == person.user.as_deref());
+        let is_to = |sent: &Value| {
+            sent["to"].as_str().is_some_and(|to| Some(to) == person.phone.as_deref())
+                || sent["recipient"].as_str().is_some_and(|to| Some(to) == person.user.as_deref())
+        };
         self.graph.messages().iter().filter(|sent| is_to(sent)).map(words).collect()
     }
 
     /// Waits until that person has been sent so many texts.
     async fn reads(&self, person: &Person, count: usize) -> Vec<String> {
-        poll(&format!("{count} messages to {}", person.name), || async { Some(self.read_by(person)).filter(|all| all.len() >= count) }).await
+        poll(&format!("{count} messages to {}", person.name), || async { Some(self.read_by(person)).filter(|all| all.len() >= count) })
+            .await
     }
 
     /// The WhatsApp sessions, newest first.
@@ -85,7 +89,8 @@ impl World {
 
     /// Waits until a delivery stands so.
     async fn delivery(&self, state: &str) -> Value {
-        poll(&format!("a delivery that is {state}"), || async { self.deliveries(&format!("?state={state}")).await.into_iter().next() }).await
+        poll(&format!("a delivery that is {state}"), || async { self.deliveries(&format!("?state={state}")).await.into_iter().next() })
+            .await
     }
 
     /// How many items led to that.

@@ -10,6 +10,7 @@ use crate::channel::messenger::InboundMessage;
 use crate::channel::pairings::Standing;
 use crate::domain::digest::sha256;
 use crate::domain::event::input::Trust;
+use crate::domain::visible::is_hidden;
 use crate::session::command::{IntakeKey, Post, SessionError};
 use crate::store::IntakeRow;
 
@@ -131,7 +132,7 @@ fn said(message: &InboundMessage) -> String {
         return message.text.clone();
     }
     let printable = |name: &String| {
-        let name: String = name.chars().map(|c| if c.is_control() || c == ':' { ' ' } else { c }).filter(|c| !is_invisible(*c)).collect();
+        let name: String = name.chars().map(|c| if c.is_control() || c == ':' { ' ' } else { c }).filter(|c| !is_hidden(*c)).collect();
         name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME_CAP).collect::<String>()
     };
     let name = message.from.name.as_ref().map(printable).filter(|name| !name.is_empty());
@@ -141,12 +142,7 @@ fn said(message: &InboundMessage) -> String {
 
 /// Nothing that a person would see.
 fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || is_invisible(c))
-}
-
-/// Marks of direction and the like: they would show a name as what it is not.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    text.chars().all(|c| c.is_whitespace() || is_hidden(c))
 }
 
 #[cfg(test)]

@@ -128,7 +128,8 @@ async fn read(socket: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<(String, Ve
     loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-            let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
+            let length =
+                head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
             if bytes.len() >= end + 4 + length {
                 let body = bytes[end + 4..end + 4 + length].to_vec();
                 bytes.drain(..end + 4 + length);

@@ -32,7 +32,10 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
     assert_eq!(told.len(), 1, "{told:?}");
     let code = text(&row, "/code");
     assert!(told[0].contains(code) && code.len() == 9, "{told:?}");
-    assert_eq!((&row["name"], &row["ids"]), (&json!("Ana Example"), &json!([format!("user:{}", ana().user.unwrap()), format!("phone:{}", ana().number())])));
+    assert_eq!(
+        (&row["name"], &row["ids"]),
+        (&json!("Ana Example"), &json!([format!("user:{}", ana().user.unwrap()), format!("phone:{}", ana().number())]))
+    );
     assert!(world.sessions().await.is_empty() && world.provider.requests().is_empty());
 
     // it outlives a crash, and people write codes as they like
@@ -96,7 +99,8 @@ async fn a_list_lets_in_who_is_on_it_by_number_or_user_id() {
     assert_eq!((world.items("not_allowed").await, world.read_by(&cid).len()), (1, 0));
     // who is on it and gets another number stays
     let moved = Person { phone: Some("15550100077".into()), user: None, ..ana.clone() };
-    let changed = ana.by_phone().sends("wamid.4", "system", json!({"type": "user_changed_number", "wa_id": moved.number(), "body": "changed"}));
+    let changed =
+        ana.by_phone().sends("wamid.4", "system", json!({"type": "user_changed_number", "wa_id": moved.number(), "body": "changed"}));
     MAIN.post(&world.gateway, &[], &[changed]).await.expect(200);
     world.says(&moved, "wamid.5", "my new number").await;
     world.reads(&moved, 1).await;

@@ -80,7 +80,8 @@ async fn people_who_write_at_once_never_see_each_others_words() {
     let world = World::new().await;
     let people: Vec<Person> = (1..=3).map(nth).collect();
     for round in 0..5 {
-        let messages: Vec<_> = people.iter().map(|p| p.says(&format!("wamid.{}.{round}", p.number()), &format!("{} {round}", p.number()))).collect();
+        let messages: Vec<_> =
+            people.iter().map(|p| p.says(&format!("wamid.{}.{round}", p.number()), &format!("{} {round}", p.number()))).collect();
         let posts = (0..4).map(|_| MAIN.post(&world.gateway, &[], &messages));
         assert!(join_all(posts).await.iter().all(|answer| answer.status == 200));
         for person in &people {
