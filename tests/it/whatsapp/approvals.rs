@@ -61,8 +61,10 @@ async fn an_approver_decides_by_button_and_once() {
 #[tokio::test]
 async fn nobody_else_decides_and_nobody_elsewhere() {
     let world = asking().await;
+    world.provider.offers_only(&["read_artifact"]);
     world.says(&bo(), "wamid.0", "hello").await;
     world.reads(&bo(), 1).await;
+    world.provider.offers(&[]);
     let buttons = world.asked().await;
     // he has the button's id, and a conversation of his own
     world.presses(&bo(), "wamid.p1", allowing(&buttons)).await;
