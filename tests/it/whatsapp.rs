@@ -13,7 +13,7 @@ mod turns;
 
 use serde_json::Value;
 
-use crate::harness::graph::Graph;
+use crate::harness::graph::{Graph, Mishap};
 use crate::harness::hook::{Hook, MAIN, Person};
 use crate::harness::{Gateway, Provider, Settings, list, of_kind, poll, text};
 
@@ -54,7 +54,19 @@ impl World {
             sent["to"].as_str().is_some_and(|to| Some(to) == person.phone.as_deref())
                 || sent["recipient"].as_str().is_some_and(|to| Some(to) == person.user.as_deref())
         };
-        self.graph.messages().iter().filter(|sent| is_to(sent)).map(words).collect()
+        self.messages().iter().filter(|sent| is_to(sent)).map(words).collect()
+    }
+
+    /// Messages that the platform took, and that somebody gets, in order.
+    fn messages(&self) -> Vec<Value> {
+        let sent = self.graph.all_sent();
+        assert!(sent.iter().all(|sent| sent.arrives), "lost without a word: {sent:?}");
+        sent.into_iter().map(|sent| sent.body).collect()
+    }
+
+    /// The platform refuses the next message with its own number.
+    fn refuse(&self, status: u16, code: u32) {
+        self.graph.next(Mishap::Refuses { status, code });
     }
 
     /// Waits until that person has been sent so many texts.

@@ -1,6 +1,8 @@
 //! What goes out, as messages that WhatsApp takes: text in its own markers, and approvals with buttons.
 
 use super::PROFILE;
+use crate::channel::chunk;
+use crate::channel::markdown::WHATSAPP;
 use crate::channel::messenger::Say;
 use crate::domain::delivery::{Button, Part};
 use crate::domain::pending::Decision;
@@ -19,7 +21,7 @@ pub(super) fn parts(say: Say<'_>, to: &Address) -> Vec<Part> {
     match say {
         Say::Markdown(markdown) => {
             let capabilities = &PROFILE.capabilities;
-            let mut texts = plain(markdown, capabilities.max_len);
+            let mut texts = chunk::parts(markdown, &WHATSAPP, capabilities.max_len, capabilities.unit);
             if texts.is_empty() {
                 texts.push("(an empty answer)".into());
             }
@@ -74,22 +76,4 @@ fn shown(text: &str, max: usize) -> (String, bool) {
 /// What JavaScript counts, and what Meta counts at most.
 fn units(text: &str) -> usize {
     text.encode_utf16().count()
-}
-
-/// Pieces of at most `max` units, none of them blank.
-fn plain(text: &str, max: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut left = max;
-    for c in text.chars() {
-        if left < c.len_utf16() {
-            pieces.push(String::new());
-            left = max;
-        }
-        left -= c.len_utf16();
-        if let Some(last) = pieces.last_mut() {
-            last.push(c);
-        }
-    }
-    pieces.retain(|piece| piece.chars().any(|c| !c.is_whitespace() && !is_hidden(c)));
-    pieces
 }

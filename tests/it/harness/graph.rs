@@ -1,6 +1,10 @@
-//! Meta's Graph, as far as a WhatsApp number uses it: it takes messages and signs, and refuses or holds them where a test says so.
+//! Meta's side of WhatsApp: a Graph API of the tests' own, over a real socket, that refuses what the documented limits forbid. What the
+//! platform posts is in [`hook`](super::hook).
+//!
+//! It knows what the pages say and nothing of the gateway's own types, so that an error of the gateway's is not shared. What the gateway
+//! asked wrongly fails the test when the graph is dropped, unless the test wanted a refusal.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -8,9 +12,35 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-use super::hook::TOKEN;
+mod rules;
 
-/// The platform's server.
+pub(crate) const ACCESS_TOKEN: &str = "EAAsampletoken";
+
+/// What the graph does with the next message, instead of taking it.
+#[derive(Clone, Debug)]
+pub(crate) enum Mishap {
+    /// Refuses with this status and Meta's own number.
+    Refuses { status: u16, code: u32 },
+    /// Takes it, and answers with this status all the same.
+    AcceptsBut { status: u16 },
+    /// Takes it, and cuts the connection.
+    AcceptsAndCuts,
+    /// Takes it once the gate of this name is open.
+    WaitsAt(&'static str),
+}
+
+/// A message that the gateway sent and that the graph took.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// The platform's id of it.
+    pub(crate) id: String,
+    /// The number that it went out by.
+    pub(crate) line: String,
+    pub(crate) body: Value,
+    /// Whether anybody ever gets it.
+    pub(crate) arrives: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Graph {
     port: u16,
@@ -21,26 +51,27 @@ pub(crate) struct Graph {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    held: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Messages that were taken: the number that sent, the body, and the id that was given.
-    taken: Vec<(String, Value, String)>,
-    signs: Vec<Value>,
-    /// Requests for a message, refused ones too.
+    mishaps: VecDeque<Mishap>,
+    /// What happens where nothing else is ordered.
+    always: Option<Mishap>,
+    gates: HashMap<String, watch::Sender<bool>>,
+    /// For a message, refused ones too.
     calls: usize,
-    refusals: VecDeque<(u16, u64)>,
-    always: Option<(u16, u64)>,
+    sent: Vec<Sent>,
+    receipts: Vec<Value>,
+    media: HashMap<String, (Value, Vec<u8>)>,
     wrong: Vec<String>,
 }
 
 impl Graph {
     pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the Graph");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the graph");
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared { state: Mutex::default(), held: watch::Sender::new(false) });
+        let shared = Arc::new(Shared { state: Mutex::default() });
         let server = Arc::clone(&shared);
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
@@ -50,122 +81,178 @@ impl Graph {
         Self { port, shared, accepting }
     }
 
+    /// What `graph_url` is set to.
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}/v26.0", self.port)
     }
 
-    /// Messages that were taken, in order.
-    pub(crate) fn messages(&self) -> Vec<Value> {
-        self.shared.state.lock().unwrap().taken.iter().map(|(_, body, _)| body.clone()).collect()
+    /// What happens to the next message; in the order in which they are pushed.
+    pub(crate) fn next(&self, mishap: Mishap) {
+        self.shared.state.lock().unwrap().mishaps.push_back(mishap);
     }
 
-    /// The ids that these were given.
-    pub(crate) fn ids(&self) -> Vec<String> {
-        self.shared.state.lock().unwrap().taken.iter().map(|(_, _, id)| id.clone()).collect()
+    /// What happens to every message from here on.
+    pub(crate) fn always(&self, mishap: Option<Mishap>) {
+        self.shared.state.lock().unwrap().always = mishap;
     }
 
-    /// The numbers that sent them.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.shared.state.lock().unwrap().taken.iter().map(|(line, ..)| line.clone()).collect()
+    pub(crate) fn open(&self, gate: &str) {
+        self.shared.gate(gate).send_replace(true);
     }
 
-    /// Signs that a message was read and somebody writes.
-    pub(crate) fn signs(&self) -> Vec<Value> {
-        self.shared.state.lock().unwrap().signs.clone()
+    /// A file that may be fetched by this id.
+    pub(crate) fn holds(&self, media_id: &str, mime: &str, file: &[u8]) {
+        let url = format!("http://127.0.0.1:{}/file/{media_id}", self.port);
+        let media = json!({"messaging_product": "whatsapp", "url": url, "mime_type": mime, "file_size": file.len(), "id": media_id});
+        self.shared.state.lock().unwrap().media.insert(media_id.to_owned(), (media, file.to_vec()));
+    }
+
+    /// What was taken so far.
+    pub(crate) fn all_sent(&self) -> Vec<Sent> {
+        self.shared.state.lock().unwrap().sent.clone()
+    }
+
+    /// The receipts, with the sign of writing, so far.
+    pub(crate) fn receipts(&self) -> Vec<Value> {
+        self.shared.state.lock().unwrap().receipts.clone()
+    }
+
+    /// What the graph had to refuse so far; a test that wants a refusal takes it away here.
+    pub(crate) fn take_wrong(&self) -> Vec<String> {
+        std::mem::take(&mut self.shared.state.lock().unwrap().wrong)
     }
 
     /// Requests for a message so far, refused and held ones too.
     pub(crate) fn calls(&self) -> usize {
         self.shared.state.lock().unwrap().calls
     }
-
-    /// Refuses the next message with that status and code.
-    pub(crate) fn refuse_next(&self, status: u16, code: u64) {
-        self.shared.state.lock().unwrap().refusals.push_back((status, code));
-    }
-
-    pub(crate) fn refuse_all(&self, status: u16, code: u64) {
-        self.shared.state.lock().unwrap().always = Some((status, code));
-    }
-
-    pub(crate) fn accept_all(&self) {
-        self.shared.state.lock().unwrap().always = None;
-    }
-
-    /// Answers no message until [`release`](Self::release).
-    pub(crate) fn hold(&self) {
-        self.shared.held.send_replace(true);
-    }
-
-    pub(crate) fn release(&self) {
-        self.shared.held.send_replace(false);
-    }
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
         self.accepting.abort();
-        if !std::thread::panicking() {
-            let state = self.shared.state.lock().unwrap();
-            assert!(state.wrong.is_empty(), "what the Graph was sent: {:#?}", state.wrong);
+        let wrong = self.take_wrong();
+        if !wrong.is_empty() && !std::thread::panicking() {
+            panic!("the gateway asked WhatsApp wrongly: {wrong:?}");
         }
+    }
+}
+
+impl Shared {
+    fn gate(&self, name: &str) -> watch::Sender<bool> {
+        self.state.lock().unwrap().gates.entry(name.into()).or_insert_with(|| watch::Sender::new(false)).clone()
+    }
+
+    fn accept(&self, line: &str, body: &Value) -> Value {
+        let mut state = self.state.lock().unwrap();
+        let id = format!("wamid.OUT{}", state.sent.len() + 1);
+        let arrives = !rules::vanishes(body);
+        state.sent.push(Sent { id: id.clone(), line: line.to_owned(), body: body.clone(), arrives });
+        let to = body.get("to").or_else(|| body.get("recipient"));
+        json!({"messaging_product": "whatsapp", "contacts": [{"input": to}], "messages": [{"id": id}]})
+    }
+
+    /// The answer to a message; `None` is a cut connection.
+    async fn message(&self, line: &str, body: &Value) -> Option<Reply> {
+        let mishap = {
+            let mut state = self.state.lock().unwrap();
+            state.calls += 1;
+            state.mishaps.pop_front().or_else(|| state.always.clone())
+        };
+        match mishap {
+            None => {}
+            Some(Mishap::Refuses { status, code }) => return Some(Reply::refused(status, code, "ordered")),
+            Some(Mishap::AcceptsBut { status }) => {
+                self.accept(line, body);
+                return Some(Reply { status, headers: String::new(), body: b"<html>gateway error</html>".to_vec() });
+            }
+            Some(Mishap::AcceptsAndCuts) => {
+                self.accept(line, body);
+                return None;
+            }
+            Some(Mishap::WaitsAt(gate)) => {
+                let mut open = self.gate(gate).subscribe();
+                let _ = open.wait_for(|open| *open).await;
+            }
+        }
+        Some(Reply::json(200, &self.accept(line, body)))
+    }
+
+    async fn answer(&self, head: &str, body: &[u8]) -> Option<Reply> {
+        let line = head.lines().next().unwrap_or_default();
+        let lower = head.to_ascii_lowercase();
+        if !lower.contains(&format!("authorization: bearer {}", ACCESS_TOKEN.to_ascii_lowercase())) {
+            return Some(self.wrong(401, 190, "no access token"));
+        }
+        if line.starts_with("GET ") {
+            return Some(self.file(line.split(' ').nth(1).unwrap_or_default()));
+        }
+        let body: Value = match serde_json::from_slice(body) {
+            Ok(body) if line.starts_with("POST /v26.0/10000000000000") && line.contains("/messages ") => body,
+            _ => return Some(self.wrong(400, 100, "no such call")),
+        };
+        let number = line.split('/').nth(2).unwrap_or_default();
+        if let Err((code, why)) = rules::check(&body) {
+            return Some(self.wrong(400, code, &why));
+        }
+        if body["status"] == "read" {
+            self.state.lock().unwrap().receipts.push(body);
+            return Some(Reply::json(200, &json!({"success": true})));
+        }
+        self.message(number, &body).await
+    }
+
+    fn file(&self, path: &str) -> Reply {
+        let state = self.state.lock().unwrap();
+        let id = path.rsplit('/').next().unwrap_or_default();
+        match state.media.get(id) {
+            Some((_, file)) if path.starts_with("/file/") => Reply { status: 200, headers: String::new(), body: file.clone() },
+            Some((media, _)) => Reply::json(200, media),
+            None => Reply::refused(400, 100, "no such object"),
+        }
+    }
+
+    fn wrong(&self, status: u16, code: u32, why: &str) -> Reply {
+        self.state.lock().unwrap().wrong.push(why.to_owned());
+        Reply::refused(status, code, why)
+    }
+}
+
+struct Reply {
+    status: u16,
+    headers: String,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn json(status: u16, body: &Value) -> Self {
+        Self { status, headers: "content-type: application/json\r\n".into(), body: body.to_string().into_bytes() }
+    }
+
+    fn refused(status: u16, code: u32, why: &str) -> Self {
+        let error = json!({"message": format!("(#{code}) refused"), "type": "OAuthException", "code": code,
+            "error_data": {"messaging_product": "whatsapp", "details": why}, "fbtrace_id": "A1"});
+        Self::json(status, &json!({"error": error}))
     }
 }
 
 async fn serve(shared: Arc<Shared>, mut socket: TcpStream) -> Option<()> {
     let mut bytes = Vec::new();
-    loop {
-        let (head, body) = read(&mut socket, &mut bytes).await?;
-        let (status, answer) = answer(&shared, &head, &body).await;
-        let text = answer.to_string();
-        let head = format!("HTTP/1.1 {status} Scripted\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", text.len());
-        socket.write_all((head + &text).as_bytes()).await.ok()?;
-    }
-}
-
-/// One request: its head and its body.
-async fn read(socket: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<(String, Vec<u8>)> {
-    loop {
+    let (head, body) = loop {
         if let Some(end) = bytes.windows(4).position(|w| w == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-            let length =
-                head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
+            let lower = head.to_ascii_lowercase();
+            let length = lower.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok()).unwrap_or(0);
             if bytes.len() >= end + 4 + length {
-                let body = bytes[end + 4..end + 4 + length].to_vec();
-                bytes.drain(..end + 4 + length);
-                return Some((head, body));
+                break (head, bytes[end + 4..end + 4 + length].to_vec());
             }
         }
-        if socket.read_buf(bytes).await.ok()? == 0 {
+        if socket.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
-    }
-}
-
-async fn answer(shared: &Shared, head: &str, body: &[u8]) -> (u16, Value) {
-    let body: Value = serde_json::from_slice(body).unwrap_or_default();
-    let mut request = head.split(' ').skip(1);
-    let path = request.next().unwrap_or_default().to_owned();
-    let line = path.split('/').nth(2).unwrap_or_default().to_owned();
-    let bearer = format!("authorization: bearer {}", TOKEN.to_ascii_lowercase());
-    {
-        let mut state = shared.state.lock().unwrap();
-        if !head.to_ascii_lowercase().contains(&bearer) || !path.ends_with("/messages") || body["messaging_product"] != "whatsapp" {
-            state.wrong.push(format!("{path}: {body}"));
-        }
-        if body["status"] == "read" {
-            state.signs.push(body);
-            return (200, json!({"success": true}));
-        }
-        state.calls += 1;
-        let refusal = state.refusals.pop_front().or(state.always);
-        if let Some((status, code)) = refusal {
-            return (status, json!({"error": {"message": "refused", "type": "OAuthException", "code": code, "fbtrace_id": "A1"}}));
-        }
-    }
-    let _ = shared.held.subscribe().wait_for(|held| !held).await;
-    let mut state = shared.state.lock().unwrap();
-    let id = format!("wamid.OURS{}", state.taken.len() + 1);
-    state.taken.push((line, body.clone(), id.clone()));
-    (200, json!({"messaging_product": "whatsapp", "contacts": [], "messages": [{"id": id}]}))
+    };
+    let reply = shared.answer(&head, &body).await?;
+    let Reply { status, headers, body } = reply;
+    let head = format!("HTTP/1.1 {status} Graph\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+    socket.write_all(&[head.as_bytes(), &body].concat()).await.ok()
 }

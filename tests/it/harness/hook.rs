@@ -4,11 +4,11 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use super::graph::ACCESS_TOKEN;
 use super::{Answer, Gateway};
 
 pub(crate) const SECRET: &str = "sample_app_secret";
 pub(crate) const VERIFY: &str = "sample_verify_token";
-pub(crate) const TOKEN: &str = "sample_access_token";
 
 /// One number.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +106,7 @@ impl Hook {
         let default = |key: &str, line: &str| if more.contains(key) { String::new() } else { format!("{line}\n") };
         format!(
             "[channels.whatsapp.{account}]\nphone_number_id = \"{line}\"\napp_secret = \"{SECRET}\"\nverify_token = \"{VERIFY}\"\n\
-             access_token = \"{TOKEN}\"\ngraph_url = \"{graph}\"\n{}{}{more}\n",
+             access_token = \"{ACCESS_TOKEN}\"\ngraph_url = \"{graph}\"\n{}{}{more}\n",
             default("access =", "access = \"open\""),
             default("debounce_ms", "debounce_ms = 0"),
         )
@@ -131,6 +131,12 @@ impl Hook {
     /// These bytes, signed.
     pub(crate) async fn bytes(&self, gateway: &Gateway, body: &[u8]) -> Answer {
         self.signed_as(gateway, body, Some(&signature(body))).await
+    }
+
+    /// The exact bytes of a sample.
+    pub(crate) async fn sample(&self, gateway: &Gateway, name: &str) -> Answer {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/whatsapp").join(name);
+        self.bytes(gateway, &std::fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"))).await
     }
 
     /// Messages of persons, in one request.

@@ -61,7 +61,7 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
 #[tokio::test]
 async fn who_could_not_be_told_is_told_when_he_writes_again() {
     let world = World::with(PAIRING, "").await;
-    world.graph.refuse_next(400, 131_026);
+    world.refuse(400, 131_026);
     world.says(&ana(), "wamid.1", "let me in").await;
     poll("the refusal", || async { (world.graph.calls() == 1).then_some(()) }).await;
     poll("another try", || async {

@@ -17,7 +17,7 @@ impl World {
     async fn asked(&self) -> Vec<String> {
         self.provider.push(Reply::stream().call("call-1", "web_fetch", &json!({"url": "http://127.0.0.1:1/"})).calls());
         self.says(&ana(), "wamid.ask", "look at it").await;
-        let sent = poll("the buttons", || async { self.graph.messages().into_iter().find(|sent| sent["type"] == "interactive") }).await;
+        let sent = poll("the buttons", || async { self.messages().into_iter().find(|sent| sent["type"] == "interactive") }).await;
         list(&sent, "/interactive/action/buttons").iter().map(|button| text(button, "/reply/id").to_owned()).collect()
     }
 

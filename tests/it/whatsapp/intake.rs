@@ -27,7 +27,7 @@ async fn a_message_is_answered_where_it_came_from() {
     world.provider.push(Reply::text("It is on its *way*."));
     world.says(&ana(), "wamid.1", "Where is my order?").await;
     world.reads(&ana(), 1).await;
-    let sent = world.graph.messages();
+    let sent = world.messages();
     assert_eq!(sent.len(), 1, "{sent:?}");
     assert_eq!((&sent[0]["to"], &sent[0]["context"]["message_id"]), (&json!(ana().number()), &json!("wamid.1")));
     let session = world.session().await;
@@ -37,6 +37,36 @@ async fn a_message_is_answered_where_it_came_from() {
     let queued = &of_kind(&records, "message_queued")[0];
     assert_eq!(queued["author"], json!(format!("whatsapp:main:phone:{}", ana().number())));
     assert_eq!((&queued["trust"], &queued["text"]), (&json!("user"), &json!("Where is my order?")));
+}
+
+/// The platform's own bytes, as they were recorded.
+#[tokio::test]
+async fn recorded_requests_are_taken_whole() {
+    let world = World::with("max_age_s = 0", "").await;
+    MAIN.sample(&world.gateway, "01_text.json").await.expect(200);
+    assert_eq!(world.reads(&ana(), 1).await, ["re: Where is my order?"]);
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/whatsapp");
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    for name in names.filter(|name| name.ends_with(".json") && name != "signature_vectors.json") {
+        assert_eq!(MAIN.sample(&world.gateway, &name).await.status, 200, "{name}");
+    }
+    for session in world.sessions().await {
+        world.gateway.post(&format!("/v1/sessions/{session}/handoff"), &json!({"action": "give_back"})).await.expect(200);
+        world.gateway.audited(&session).await;
+    }
+}
+
+/// A file is fetched, kept, and named to the model.
+#[tokio::test]
+async fn a_picture_with_a_caption_is_fetched_before_its_turn() {
+    let world = World::new().await;
+    world.graph.holds("media-1", "image/png", b"\x89PNG not really");
+    let picture = ana().sends("wamid.1", "image", json!({"id": "media-1", "mime_type": "image/png", "caption": "what is this?"}));
+    MAIN.one(&world.gateway, &ana(), picture).await;
+    assert!(world.reads(&ana(), 1).await[0].contains("what is this?"));
+    let records = world.gateway.audited(&world.session().await).await;
+    let kept = of_kind(&records, "attachment");
+    assert_eq!((kept.len(), &kept[0]["bytes"]), (1, &json!(15)));
 }
 
 /// zeptoclaw#317: an unsigned request was taken.
@@ -111,7 +141,7 @@ async fn one_request_may_hold_what_came_to_several_numbers_of_one_app() {
     MAIN.bytes(&world.gateway, body.to_string().as_bytes()).await.expect(200);
     world.reads(&ana, 1).await;
     world.reads(&bo, 1).await;
-    let by: Vec<String> = world.graph.lines();
+    let by: Vec<String> = world.graph.all_sent().into_iter().map(|sent| sent.line).collect();
     assert!(by.contains(&MAIN.line.to_owned()) && by.contains(&SECOND.line.to_owned()), "{by:?}");
 }
 

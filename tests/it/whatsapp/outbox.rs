@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::people::nth;
 use super::{World, ana, bo};
+use crate::harness::graph::Mishap;
 use crate::harness::hook::{MAIN, Person};
 use crate::harness::{Reply, of_kind, poll, text};
 
@@ -21,7 +22,7 @@ fn states(records: &[Value]) -> Vec<(u64, String)> {
 #[tokio::test]
 async fn report_34_a_part_that_is_tried_again_keeps_its_place() {
     let world = World::new().await;
-    world.graph.refuse_next(429, 130_429);
+    world.refuse(429, 130_429);
     world.provider.push(Reply::text(&long()));
     world.says(&ana(), "wamid.1", "tell me everything").await;
     world.says(&ana(), "wamid.2", "and then").await;
@@ -74,7 +75,7 @@ async fn statuses_only_go_forward_in_whatever_order_they_come() {
 #[tokio::test]
 async fn report_19_outside_the_window_it_waits_for_the_next_message() {
     let world = World::new().await;
-    world.graph.refuse_next(400, 131_047);
+    world.refuse(400, 131_047);
     world.says(&ana(), "wamid.1", "hello").await;
     let held = world.delivery("queued").await;
     assert_eq!((&held["held"], &held["code"]), (&json!(true), &json!("131047")));
@@ -86,7 +87,7 @@ async fn report_19_outside_the_window_it_waits_for_the_next_message() {
 #[tokio::test]
 async fn a_refused_token_stops_the_account_and_a_retry_starts_it() {
     let world = World::new().await;
-    world.graph.refuse_all(401, 190);
+    world.graph.always(Some(Mishap::Refuses { status: 401, code: 190 }));
     world.says(&ana(), "wamid.1", "hello").await;
     poll("the account stands still", || async {
         let ready = world.gateway.get("/readyz").await.expect(200);
@@ -98,7 +99,7 @@ async fn a_refused_token_stops_the_account_and_a_retry_starts_it() {
     let waiting = poll("two deliveries", || async { Some(world.deliveries("").await).filter(|all| all.len() == 2) }).await;
     assert_eq!(world.graph.calls(), calls, "nothing is tried that fails the same way");
     assert!(world.gateway.log().contains("access token"));
-    world.graph.accept_all();
+    world.graph.always(None);
     let id = text(&waiting[0], "/delivery_id");
     world.gateway.post(&format!("/v1/deliveries/{id}/retry"), &json!({})).await.expect(200);
     world.reads(&ana(), 1).await;
@@ -109,7 +110,7 @@ async fn a_refused_token_stops_the_account_and_a_retry_starts_it() {
 #[tokio::test]
 async fn what_can_never_be_sent_is_dead_and_can_be_tried_again() {
     let world = World::new().await;
-    world.graph.refuse_next(400, 131_026);
+    world.refuse(400, 131_026);
     world.says(&ana(), "wamid.1", "hello").await;
     let dead = world.delivery("dead").await;
     assert_eq!(dead["code"], "131026");
@@ -127,11 +128,11 @@ async fn what_can_never_be_sent_is_dead_and_can_be_tried_again() {
 #[tokio::test]
 async fn a_crash_in_mid_send_is_unknown_until_a_status_tells() {
     let mut world = World::new().await;
-    world.graph.hold();
+    world.graph.next(Mishap::WaitsAt("held"));
     world.says(&ana(), "wamid.1", "hello").await;
     poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
     world.gateway.kill9().await;
-    world.graph.release();
+    world.graph.open("held");
     world.gateway.spawn().await;
     world.says(&ana(), "wamid.2", "next").await;
     let unknown = world.delivery("unknown").await;
@@ -140,9 +141,9 @@ async fn a_crash_in_mid_send_is_unknown_until_a_status_tells() {
     world.gateway.post(&format!("/v1/deliveries/{}/retry", text(&unknown, "/delivery_id")), &json!({})).await.problem(409, "conflict");
     assert_eq!(world.graph.calls(), 1, "not sent twice, and nothing before it");
     let token = format!("{}:1", text(&unknown, "/delivery_id"));
-    MAIN.status(&world.gateway, "wamid.OURS1", "delivered", Some(&token), None).await;
+    MAIN.status(&world.gateway, "wamid.OUT1", "delivered", Some(&token), None).await;
     let told = world.delivery("delivered").await;
-    assert_eq!(told["channel_message_ids"], json!(["wamid.OURS1"]));
+    assert_eq!(told["channel_message_ids"], json!(["wamid.OUT1"]));
     poll("the next answer", || async { world.read_by(&ana()).contains(&"re: next".to_owned()).then_some(()) }).await;
 }
 
@@ -172,15 +173,33 @@ async fn crashes_around_sends_send_nothing_twice() {
     }
 }
 
+/// A cut or a broken answer after the platform has the message: it may have gone out.
+#[tokio::test]
+async fn what_may_have_been_sent_is_not_sent_again() {
+    let world = World::new().await;
+    world.graph.next(Mishap::AcceptsAndCuts);
+    world.says(&ana(), "wamid.1", "hello").await;
+    world.delivery("unknown").await;
+    world.graph.next(Mishap::AcceptsBut { status: 502 });
+    world.says(&bo(), "wamid.2", "hello").await;
+    poll("both unknown", || async { (world.deliveries("?state=unknown").await.len() == 2).then_some(()) }).await;
+    assert_eq!((world.graph.calls(), world.messages().len()), (2, 2));
+    for sent in world.graph.all_sent() {
+        let token = text(&sent.body, "/biz_opaque_callback_data").to_owned();
+        MAIN.status(&world.gateway, &sent.id, "delivered", Some(&token), None).await;
+    }
+    poll("both told", || async { (world.deliveries("?state=delivered").await.len() == 2).then_some(()) }).await;
+}
+
 #[tokio::test]
 async fn a_stop_lets_what_is_being_sent_end() {
     let mut world = World::new().await;
-    world.graph.hold();
+    world.graph.next(Mishap::WaitsAt("held"));
     world.says(&ana(), "wamid.1", "hello").await;
     poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
     world.gateway.sigterm().await;
     poll("the stop", || async { world.gateway.log().contains("stopping").then_some(()) }).await;
-    world.graph.release();
+    world.graph.open("held");
     assert_eq!(world.gateway.ended().await, Some(0));
     world.gateway.spawn().await;
     world.delivery("sent").await;

@@ -14,7 +14,7 @@ async fn report_14_and_15_who_shows_no_number_is_answered_by_user_id_and_stays_t
     let ana = ana();
     world.says(&ana.hidden(), "wamid.1", "no phone shown").await;
     assert_eq!(world.reads(&ana, 1).await, ["re: no phone shown"]);
-    let sent = &world.graph.messages()[0];
+    let sent = &world.messages()[0];
     assert_eq!(sent["recipient"], json!(ana.user));
     assert!(sent.get("to").is_none(), "{sent}");
     world.says(&ana, "wamid.2", "both ids").await;
@@ -103,9 +103,9 @@ async fn a_group_is_one_conversation_in_which_speakers_are_named() {
         world.provider.push(Reply::text(&format!("I hear {}", person.name)));
         MAIN.one(&world.gateway, &person, person.says_in("GRPsample1", id, words)).await;
         let count = if id == "wamid.1" { 1 } else { 2 };
-        crate::harness::poll("the group's answer", || async { (world.graph.messages().len() >= count).then_some(()) }).await;
+        crate::harness::poll("the group's answer", || async { (world.messages().len() >= count).then_some(()) }).await;
     }
-    for sent in world.graph.messages() {
+    for sent in world.messages() {
         assert_eq!((&sent["recipient_type"], &sent["to"]), (&json!("group"), &json!("GRPsample1")));
     }
     let records = world.gateway.records(&world.session().await).await;
@@ -121,7 +121,7 @@ async fn groups_are_left_alone_unless_the_operator_says_otherwise() {
     let world = World::with("groups = \"mention\"", "").await;
     MAIN.one(&world.gateway, &ana(), ana().says_in("GRPsample1", "wamid.1", "to you all")).await;
     MAIN.one(&world.gateway, &ana(), ana().says_in("GRPsample1", "wamid.2", "hello @15550109000")).await;
-    crate::harness::poll("the answer", || async { (world.graph.messages().len() == 1).then_some(()) }).await;
+    crate::harness::poll("the answer", || async { (world.messages().len() == 1).then_some(()) }).await;
     assert_eq!((world.items("not_addressed").await, world.items("accepted").await), (1, 1));
 }
 

@@ -62,7 +62,7 @@ async fn while_a_turn_runs_its_sender_sees_that_somebody_writes() {
     let world = World::new().await;
     world.provider.push(Reply::stream().gate("hold").say("done").stop());
     world.says(&ana(), "wamid.1", "think").await;
-    let sign = poll("the sign", || async { world.graph.signs().into_iter().next() }).await;
+    let sign = poll("the sign", || async { world.graph.receipts().into_iter().next() }).await;
     assert_eq!((&sign["status"], &sign["message_id"]), (&json!("read"), &json!("wamid.1")));
     assert_eq!(sign["typing_indicator"]["type"], "text");
     world.provider.open("hold");

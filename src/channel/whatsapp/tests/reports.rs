@@ -76,6 +76,13 @@ fn report_12_a_failure_that_is_told_late_is_a_failure() {
 }
 
 #[test]
+fn report_20_stars_in_stars_leave_none_over() {
+    for nested in ["***launch now***", "**_launch now_**", "__*launch now*__"] {
+        assert_eq!(markdown(nested)[0].text, "*_launch now_*", "{nested}");
+    }
+}
+
+#[test]
 fn report_22_no_part_is_longer_than_a_message_may_be() {
     for text in ["😀".repeat(5_000), "word ".repeat(5_000), "x".repeat(20_000)] {
         let parts = markdown(&text);
