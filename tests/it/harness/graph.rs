@@ -21,8 +21,6 @@ pub(crate) const ACCESS_TOKEN: &str = "EAAsampletoken";
 pub(crate) enum Mishap {
     /// Refuses with this status and Meta's own number.
     Refuses { status: u16, code: u32 },
-    /// Takes it, and answers with this status all the same.
-    AcceptsBut { status: u16 },
     /// Takes it, and cuts the connection.
     AcceptsAndCuts,
     /// Takes it once the gate of this name is open.
@@ -162,10 +160,6 @@ impl Shared {
         match mishap {
             None => {}
             Some(Mishap::Refuses { status, code }) => return Some(Reply::refused(status, code, "ordered")),
-            Some(Mishap::AcceptsBut { status }) => {
-                self.accept(line, body);
-                return Some(Reply { status, headers: String::new(), body: b"<html>gateway error</html>".to_vec() });
-            }
             Some(Mishap::AcceptsAndCuts) => {
                 self.accept(line, body);
                 return None;

@@ -173,22 +173,20 @@ async fn crashes_around_sends_send_nothing_twice() {
     }
 }
 
-/// A cut or a broken answer after the platform has the message: it may have gone out.
+/// A cut after the platform has the message: it may have gone out.
 #[tokio::test]
 async fn what_may_have_been_sent_is_not_sent_again() {
     let world = World::new().await;
     world.graph.next(Mishap::AcceptsAndCuts);
     world.says(&ana(), "wamid.1", "hello").await;
     world.delivery("unknown").await;
-    world.graph.next(Mishap::AcceptsBut { status: 502 });
     world.says(&bo(), "wamid.2", "hello").await;
-    poll("both unknown", || async { (world.deliveries("?state=unknown").await.len() == 2).then_some(()) }).await;
-    assert_eq!((world.graph.calls(), world.messages().len()), (2, 2));
-    for sent in world.graph.all_sent() {
-        let token = text(&sent.body, "/biz_opaque_callback_data").to_owned();
-        MAIN.status(&world.gateway, &sent.id, "delivered", Some(&token), None).await;
-    }
-    poll("both told", || async { (world.deliveries("?state=delivered").await.len() == 2).then_some(()) }).await;
+    world.reads(&bo(), 1).await;
+    assert_eq!((world.graph.calls(), world.messages().len()), (2, 2), "once each");
+    let sent = &world.graph.all_sent()[0];
+    let token = text(&sent.body, "/biz_opaque_callback_data").to_owned();
+    MAIN.status(&world.gateway, &sent.id, "delivered", Some(&token), None).await;
+    world.delivery("delivered").await;
 }
 
 #[tokio::test]
