@@ -1,6 +1,7 @@
 //! Where messages come from and answers go: one file a channel, each with its [`ChannelProfile`].
 //!
-//! [`markdown`] and [`chunk`] make messages of what a model writes, for channels that show no Markdown.
+//! Of messaging channels, [`messenger`] is what an adapter does, [`accounts`] and [`access`] are which there are and who may write there, and
+//! [`reception`] is the way in; [`markdown`] and [`chunk`] make messages of what a model writes, for channels that show no Markdown.
 //!
 //! A profile is a value; who reads it asks for capabilities and never for a name. A name that is not listed here is no channel.
 

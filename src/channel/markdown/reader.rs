@@ -1,6 +1,7 @@
 //! From the parser's events to lines.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -70,15 +71,7 @@ impl Reader {
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_FOOTNOTES;
         let mut parser = Parser::new_ext(markdown, options).into_offset_iter();
         for (event, range) in parser.by_ref() {
-            match event {
-                Event::Start(Tag::Emphasis) => self.span(markdown, &range, Span::Italic),
-                Event::Start(Tag::Strong) => self.span(markdown, &range, Span::Bold),
-                Event::Start(Tag::Strikethrough) => self.span(markdown, &range, Span::Strike),
-                Event::End(TagEnd::Emphasis) => self.span_end(Span::Italic),
-                Event::End(TagEnd::Strong) => self.span_end(Span::Bold),
-                Event::End(TagEnd::Strikethrough) => self.span_end(Span::Strike),
-                event => self.event(event),
-            }
+            self.event(event, markdown, &range);
         }
         let mut unused: Vec<_> = parser
             .reference_definitions()
@@ -96,9 +89,10 @@ impl Reader {
         self.documents -= 1;
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    /// `range` is where it stands in the source.
+    fn event(&mut self, event: Event<'_>, source: &str, range: &Range<usize>) {
         match event {
-            Event::Start(tag) => self.start(tag),
+            Event::Start(tag) => self.start(tag, source, range),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.code {
                 Some(code) => code.text.push_str(&text),
@@ -119,7 +113,7 @@ impl Reader {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, source: &str, range: &Range<usize>) {
         match tag {
             Tag::Heading { .. } => {
                 self.page.heading();
@@ -142,10 +136,13 @@ impl Reader {
             }
             Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(Table::row),
             Tag::TableCell => self.page.collect(),
+            Tag::Emphasis => self.span(source, range, Span::Italic),
+            Tag::Strong => self.span(source, range, Span::Bold),
+            Tag::Strikethrough => self.span(source, range, Span::Strike),
             Tag::Link { dest_url, .. } => self.link(dest_url),
             Tag::Image { dest_url, .. } => self.open(dest_url, Shows::Image),
             Tag::Paragraph | Tag::HtmlBlock | Tag::DefinitionList | Tag::DefinitionListTitle | Tag::DefinitionListDefinition => self.gap(),
-            Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Superscript | Tag::Subscript | Tag::MetadataBlock(_) => {}
+            Tag::Superscript | Tag::Subscript | Tag::MetadataBlock(_) => {}
         }
     }
 
@@ -186,13 +183,10 @@ impl Reader {
                 self.page.put_label();
                 self.gap();
             }
-            TagEnd::TableHead | TagEnd::TableRow => {}
-            TagEnd::Emphasis
-            | TagEnd::Strong
-            | TagEnd::Strikethrough
-            | TagEnd::Superscript
-            | TagEnd::Subscript
-            | TagEnd::MetadataBlock(_) => {}
+            TagEnd::Emphasis => self.span_end(Span::Italic),
+            TagEnd::Strong => self.span_end(Span::Bold),
+            TagEnd::Strikethrough => self.span_end(Span::Strike),
+            TagEnd::TableHead | TagEnd::TableRow | TagEnd::Superscript | TagEnd::Subscript | TagEnd::MetadataBlock(_) => {}
         }
     }
 }

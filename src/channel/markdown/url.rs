@@ -48,7 +48,8 @@ fn end(text: &str, from: usize, least: usize) -> usize {
     let mut surplus = url.matches([')', ']']).count() as i64 - url.matches(['(', '[']).count() as i64;
     while let Some(last) = url.chars().next_back() {
         let closes = matches!(last, ')' | ']');
-        if !TRAILING.contains(&last) && !(closes && surplus > 0) {
+        let is_surplus = closes && surplus > 0;
+        if !is_surplus && !TRAILING.contains(&last) {
             break;
         }
         surplus -= i64::from(closes);

@@ -1,3 +1,5 @@
+//! What holds for every document: [`documents`](super::documents) that know what is in them, and noise.
+
 use proptest::prelude::*;
 
 use super::documents::{document, noise};
