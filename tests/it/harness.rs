@@ -26,6 +26,7 @@ pub(crate) mod view;
 
 pub(crate) use caller::Caller;
 pub(crate) use gateway::{Gateway, Settings};
+pub(crate) use graph::Graph;
 pub(crate) use http::Answer;
 pub(crate) use provider::Provider;
 pub(crate) use reply::Reply;

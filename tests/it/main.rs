@@ -43,4 +43,5 @@ mod turns;
 mod views;
 mod web_fetch;
 mod whatsapp;
+mod whatsapp_graph;
 mod wire;

@@ -13,9 +13,9 @@ mod turns;
 
 use serde_json::Value;
 
-use crate::harness::graph::{Graph, Mishap};
+use crate::harness::graph::Mishap;
 use crate::harness::hook::{Hook, MAIN, Person};
-use crate::harness::{Gateway, Provider, Settings, list, of_kind, poll, text};
+use crate::harness::{Gateway, Graph, Provider, Settings, list, of_kind, poll, text};
 
 /// A gateway with WhatsApp, a scripted model and a Graph.
 struct World {

@@ -135,6 +135,7 @@ fn links_and_images() {
         ("[x.org](https://x.org/)", "x.org"),
         ("[](https://x.org)", "https://x.org"),
         ("<a_b@x.org> [w](mailto:a@x.org) [a@x.org](mailto:a@x.org)", "a_b@x.org w (mailto:a@x.org) a@x.org"),
+        ("<ftp://x.org/_a> b", "ftp://x.org/_a b"),
         ("[t]() [t](#part)", "t t (#part)"),
         ("**[t](https://x.org) b**", "*t* (https://x.org) *b*"),
         ("![a cat](https://x.org/c.png)", "a cat: https://x.org/c.png"),

@@ -1,5 +1,5 @@
-//! Meta's side of WhatsApp: a Graph API of the tests' own, over a real socket, that refuses what the documented limits forbid. What the
-//! platform posts is in [`hook`](super::hook).
+//! Meta's side of WhatsApp: a Graph API of the tests' own, over a real socket, that refuses what the documented limits forbid, and the
+//! platform's hand that signs what it posts.
 //!
 //! It knows what the pages say and nothing of the gateway's own types, so that an error of the gateway's is not shared. What the gateway
 //! asked wrongly fails the test when the graph is dropped, unless the test wanted a refusal.
@@ -12,15 +12,29 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-mod rules;
+use super::{Answer, http, soon};
 
+pub(crate) mod payload;
+mod rules;
+pub(crate) mod sign;
+
+pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+/// That one, and another of the same app.
+pub(crate) const NUMBERS: [&str; 2] = [PHONE_NUMBER_ID, "100000000000002"];
+pub(crate) const DISPLAY_PHONE: &str = "15550109000";
 pub(crate) const ACCESS_TOKEN: &str = "EAAsampletoken";
+pub(crate) const APP_SECRET: &str = "sample_app_secret";
+pub(crate) const VERIFY_TOKEN: &str = "sample_verify_token";
 
 /// What the graph does with the next message, instead of taking it.
 #[derive(Clone, Debug)]
 pub(crate) enum Mishap {
     /// Refuses with this status and Meta's own number.
     Refuses { status: u16, code: u32 },
+    /// The same, and says after how many seconds to come back.
+    RefusesFor { status: u16, code: u32, seconds: u64 },
+    /// Takes it, and answers with this status all the same.
+    AcceptsBut { status: u16 },
     /// Takes it, and cuts the connection.
     AcceptsAndCuts,
     /// Takes it once the gate of this name is open.
@@ -49,6 +63,8 @@ pub(crate) struct Graph {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
+    /// How many messages were taken, and how many requests came.
+    count: watch::Sender<(usize, usize)>,
 }
 
 #[derive(Debug, Default)]
@@ -56,9 +72,10 @@ struct State {
     mishaps: VecDeque<Mishap>,
     /// What happens where nothing else is ordered.
     always: Option<Mishap>,
-    gates: HashMap<String, watch::Sender<bool>>,
-    /// For a message, refused ones too.
+    /// Requests for a message.
     calls: usize,
+    gates: HashMap<String, watch::Sender<bool>>,
+    requests: Vec<Value>,
     sent: Vec<Sent>,
     receipts: Vec<Value>,
     media: HashMap<String, (Value, Vec<u8>)>,
@@ -69,7 +86,7 @@ impl Graph {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port for the graph");
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared { state: Mutex::default() });
+        let shared = Arc::new(Shared { state: Mutex::default(), count: watch::Sender::new((0, 0)) });
         let server = Arc::clone(&shared);
         let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
@@ -94,6 +111,11 @@ impl Graph {
         self.shared.state.lock().unwrap().always = mishap;
     }
 
+    /// Requests for a message so far, refused and waiting ones too.
+    pub(crate) fn calls(&self) -> usize {
+        self.shared.state.lock().unwrap().calls
+    }
+
     pub(crate) fn open(&self, gate: &str) {
         self.shared.gate(gate).send_replace(true);
     }
@@ -103,6 +125,20 @@ impl Graph {
         let url = format!("http://127.0.0.1:{}/file/{media_id}", self.port);
         let media = json!({"messaging_product": "whatsapp", "url": url, "mime_type": mime, "file_size": file.len(), "id": media_id});
         self.shared.state.lock().unwrap().media.insert(media_id.to_owned(), (media, file.to_vec()));
+    }
+
+    /// The message of that number that was taken, counted from 1, once it is there.
+    pub(crate) async fn sent(&self, number: usize) -> Sent {
+        let mut count = self.shared.count.subscribe();
+        soon(&format!("message {number} to WhatsApp"), count.wait_for(|(sent, _)| *sent >= number)).await.unwrap();
+        self.all_sent()[number - 1].clone()
+    }
+
+    /// The body of the request of that number, messages and receipts, refused ones too.
+    pub(crate) async fn request(&self, number: usize) -> Value {
+        let mut count = self.shared.count.subscribe();
+        soon(&format!("request {number} to WhatsApp"), count.wait_for(|(_, requests)| *requests >= number)).await.unwrap();
+        self.shared.state.lock().unwrap().requests[number - 1].clone()
     }
 
     /// What was taken so far.
@@ -120,9 +156,13 @@ impl Graph {
         std::mem::take(&mut self.shared.state.lock().unwrap().wrong)
     }
 
-    /// Requests for a message so far, refused and held ones too.
-    pub(crate) fn calls(&self) -> usize {
-        self.shared.state.lock().unwrap().calls
+    /// Posts a payload to the webhook of the gateway on this port, signed as Meta signs.
+    pub(crate) async fn says(&self, gateway: u16, payload: impl Into<Vec<u8>>) -> Answer {
+        let body = payload.into();
+        let signature = sign::signature(APP_SECRET, &body);
+        let headers = [("content-type", "application/json"), ("x-hub-signature-256", signature.as_str())];
+        let answer = http::request(gateway, "POST", "/channels/whatsapp/main", &headers, Some(&body)).await;
+        answer.expect("an answer to the webhook")
     }
 }
 
@@ -146,6 +186,7 @@ impl Shared {
         let id = format!("wamid.OUT{}", state.sent.len() + 1);
         let arrives = !rules::vanishes(body);
         state.sent.push(Sent { id: id.clone(), line: line.to_owned(), body: body.clone(), arrives });
+        self.count.send_modify(|(sent, _)| *sent += 1);
         let to = body.get("to").or_else(|| body.get("recipient"));
         json!({"messaging_product": "whatsapp", "contacts": [{"input": to}], "messages": [{"id": id}]})
     }
@@ -160,6 +201,13 @@ impl Shared {
         match mishap {
             None => {}
             Some(Mishap::Refuses { status, code }) => return Some(Reply::refused(status, code, "ordered")),
+            Some(Mishap::RefusesFor { status, code, seconds }) => {
+                return Some(Reply { headers: format!("retry-after: {seconds}\r\n"), ..Reply::refused(status, code, "ordered") });
+            }
+            Some(Mishap::AcceptsBut { status }) => {
+                self.accept(line, body);
+                return Some(Reply { status, headers: String::new(), body: b"<html>gateway error</html>".to_vec() });
+            }
             Some(Mishap::AcceptsAndCuts) => {
                 self.accept(line, body);
                 return None;
@@ -182,10 +230,12 @@ impl Shared {
             return Some(self.file(line.split(' ').nth(1).unwrap_or_default()));
         }
         let body: Value = match serde_json::from_slice(body) {
-            Ok(body) if line.starts_with("POST /v26.0/10000000000000") && line.contains("/messages ") => body,
+            Ok(body) if NUMBERS.iter().any(|number| line.starts_with(&format!("POST /v26.0/{number}/messages "))) => body,
             _ => return Some(self.wrong(400, 100, "no such call")),
         };
         let number = line.split('/').nth(2).unwrap_or_default();
+        self.state.lock().unwrap().requests.push(body.clone());
+        self.count.send_modify(|(_, requests)| *requests += 1);
         if let Err((code, why)) = rules::check(&body) {
             return Some(self.wrong(400, code, &why));
         }

@@ -1,14 +1,9 @@
 //! The webhook of a WhatsApp number, called as Meta calls it: signed over the raw bytes.
 
-use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
-use sha2::Sha256;
 
-use super::graph::ACCESS_TOKEN;
+use super::graph::{ACCESS_TOKEN, APP_SECRET, NUMBERS, VERIFY_TOKEN, payload, sign};
 use super::{Answer, Gateway};
-
-pub(crate) const SECRET: &str = "sample_app_secret";
-pub(crate) const VERIFY: &str = "sample_verify_token";
 
 /// One number.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +13,9 @@ pub(crate) struct Hook {
 }
 
 /// The number that most tests have.
-pub(crate) const MAIN: Hook = Hook { account: "main", line: "100000000000001" };
+pub(crate) const MAIN: Hook = Hook { account: "main", line: NUMBERS[0] };
 /// Another of the same app.
-pub(crate) const SECOND: Hook = Hook { account: "second", line: "100000000000002" };
+pub(crate) const SECOND: Hook = Hook { account: "second", line: NUMBERS[1] };
 
 /// Somebody with a phone.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +100,7 @@ impl Hook {
         let Self { account, line } = self;
         let default = |key: &str, line: &str| if more.contains(key) { String::new() } else { format!("{line}\n") };
         format!(
-            "[channels.whatsapp.{account}]\nphone_number_id = \"{line}\"\napp_secret = \"{SECRET}\"\nverify_token = \"{VERIFY}\"\n\
+            "[channels.whatsapp.{account}]\nphone_number_id = \"{line}\"\napp_secret = \"{APP_SECRET}\"\nverify_token = \"{VERIFY_TOKEN}\"\n\
              access_token = \"{ACCESS_TOKEN}\"\ngraph_url = \"{graph}\"\n{}{}{more}\n",
             default("access =", "access = \"open\""),
             default("debounce_ms", "debounce_ms = 0"),
@@ -135,8 +130,7 @@ impl Hook {
 
     /// The exact bytes of a sample.
     pub(crate) async fn sample(&self, gateway: &Gateway, name: &str) -> Answer {
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples/whatsapp").join(name);
-        self.bytes(gateway, &std::fs::read(&file).unwrap_or_else(|error| panic!("{name}: {error}"))).await
+        self.bytes(gateway, &payload::sample(name)).await
     }
 
     /// Messages of persons, in one request.
@@ -184,9 +178,7 @@ impl Hook {
 }
 
 pub(crate) fn signature(body: &[u8]) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
-    mac.update(body);
-    format!("sha256={}", mac.finalize().into_bytes().iter().map(|b| format!("{b:02x}")).collect::<String>())
+    sign::signature(APP_SECRET, body)
 }
 
 fn now() -> u64 {

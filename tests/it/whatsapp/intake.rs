@@ -4,18 +4,19 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use super::{World, ana, bo};
-use crate::harness::hook::{MAIN, SECOND, VERIFY, signature};
+use crate::harness::graph::VERIFY_TOKEN;
+use crate::harness::hook::{MAIN, SECOND, signature};
 use crate::harness::{Reply, of_kind, poll};
 
 #[tokio::test]
 async fn the_handshake_is_answered_with_the_challenge_and_nothing_else() {
     let world = World::new().await;
-    let right = MAIN.handshake(&world.gateway, "subscribe", VERIFY, "1158201444").await;
+    let right = MAIN.handshake(&world.gateway, "subscribe", VERIFY_TOKEN, "1158201444").await;
     assert_eq!((right.status, right.body.as_slice()), (200, b"1158201444".as_slice()));
     assert!(right.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")), "{right:?}");
     assert_eq!(right.header("x-content-type-options"), Some("nosniff"));
     MAIN.handshake(&world.gateway, "subscribe", "guessed", "1").await.any_problem(403);
-    let script = MAIN.handshake(&world.gateway, "subscribe", VERIFY, "%3Cscript%3E1%3C/script%3E").await;
+    let script = MAIN.handshake(&world.gateway, "subscribe", VERIFY_TOKEN, "%3Cscript%3E1%3C/script%3E").await;
     assert!(script.status == 400, "{script:?}");
     world.gateway.get("/channels/whatsapp/nobody?hub.mode=subscribe").await.problem(404, "not_found");
     world.gateway.get("/channels/telegram/main").await.problem(404, "not_found");

@@ -1,3 +1,5 @@
+//! Requests for permission, as buttons and back.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What a message says of itself beside words and files, and what a hostile one tries with it.
+
 use serde_json::json;
 
 use super::*;

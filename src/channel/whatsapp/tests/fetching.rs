@@ -1,3 +1,5 @@
+//! Files that came with a message.
+
 use std::net::Ipv4Addr;
 
 use super::*;

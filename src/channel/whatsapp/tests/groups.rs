@@ -1,3 +1,5 @@
+//! Who is spoken to in a group.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Who wrote, and who has become whom.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Handshakes and signatures.
+
 use serde_json::Value;
 
 use super::*;

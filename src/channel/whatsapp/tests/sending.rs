@@ -1,3 +1,5 @@
+//! Calls to the platform, and what their failures mean.
+
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
