@@ -22,9 +22,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::channel::reception::Reception;
 use crate::domain::principal::Rights;
 use crate::domain::toolset::Candidate;
 use crate::domain::{Principal, Scope, SessionId, View};
+use crate::outbox::Outbox;
 use crate::session::{Lease, Sessions};
 use access::Access;
 use error::ApiError;
@@ -38,6 +40,9 @@ pub struct Gateway(Arc<Parts>);
 /// The parts of a [`Gateway`].
 pub struct Parts {
     pub sessions: Sessions,
+    /// The way in for messaging channels, and the way out.
+    pub reception: Reception,
+    pub outbox: Outbox,
     pub access: Access,
     /// Every tool there is, by name: what deciding on its calls needs.
     pub tools: Vec<Candidate>,
@@ -83,7 +88,7 @@ impl Gateway {
 
     /// A channel with tools that act on the machine is for whoever may use the machine.
     fn channel_open_to(&self, caller: &Principal, channel: &str, what: &str) -> Result<(), ApiError> {
-        let profile = self.sessions.settings().setup.profile(channel);
+        let profile = self.sessions.settings().setup.profile(channel, None);
         if profile.is_some_and(|p| !p.capabilities.local_tools) { Ok(()) } else { need(caller, Scope::Cli, what) }
     }
 

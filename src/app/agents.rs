@@ -32,7 +32,10 @@ use crate::tool::web_fetch::{FetchLimits, WebFetch};
 use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
 
+mod profiles;
 mod search;
+
+use profiles::AccountProfiles;
 
 /// Requests of one step.
 const ATTEMPTS: u32 = 3;
@@ -51,6 +54,7 @@ pub(super) struct Agents {
     table: Table,
     providers: BTreeMap<String, Arc<dyn Provider>>,
     profiles: BTreeMap<&'static str, Arc<ChannelProfile>>,
+    accounts: BTreeMap<(String, String), AccountProfiles>,
     agents: BTreeMap<String, Agent>,
     /// What `auto` means.
     auto: String,
@@ -63,8 +67,8 @@ pub(super) struct Agents {
     kits: Mutex<BTreeMap<KitKey, Arc<Kit>>>,
 }
 
-/// Agent, channel, whether it is the demo's, and day.
-type KitKey = (String, String, bool, String);
+/// Agent, channel, whether somebody can approve there, whether it is the demo's, and day.
+type KitKey = (String, String, bool, bool, String);
 
 /// What an agent is told on a channel, on a day.
 #[derive(Debug)]
@@ -130,7 +134,8 @@ impl Agents {
             usable,
             table,
             providers,
-            profiles: profiles(config),
+            profiles: profiles::channels(config),
+            accounts: profiles::accounts(config),
             agents,
             auto,
             toolbox: Arc::new(toolbox(config, &fetch, &search, vec![])),
@@ -152,6 +157,26 @@ impl Agents {
 
     pub(super) fn names(&self) -> Vec<String> {
         self.agents.keys().cloned().collect()
+    }
+
+    /// Whether a tool of that agent asks for permission where somebody can give it.
+    pub(super) fn asks(&self, agent: &str) -> bool {
+        let Some(model) = self.agents.get(agent).and_then(|agent| self.model(agent, None).ok()) else { return false };
+        let has = |profile: &ChannelProfile| self.toolbox_for(&model).toolset(profile).names().count();
+        channel::ADAPTERS.iter().any(|profile| has(&profiles::with_approvals(profile)) > has(profile))
+    }
+
+    /// A turn that only approvers wait for may ask them.
+    fn profile_of(&self, want: &Want<'_>) -> Option<Arc<ChannelProfile>> {
+        let own = want.account.and_then(|account| self.account(want.channel, account));
+        match own.filter(|own| own.can_decide(want.addresses)) {
+            Some(own) => Some(own.approving.clone()),
+            None => self.profile(want.channel, want.account),
+        }
+    }
+
+    fn account(&self, channel: &str, account: &str) -> Option<&AccountProfiles> {
+        self.accounts.get(&(channel.to_owned(), account.to_owned()))
     }
 
     /// Every tool that any turn could have.
@@ -208,7 +233,8 @@ impl Agents {
             return make();
         }
         let demo = Arc::ptr_eq(toolbox, &self.demo_toolbox);
-        let key = (want.agent.to_owned(), want.channel.to_owned(), demo, want.started_at.date());
+        let approvals = profile.capabilities.approvals;
+        let key = (want.agent.to_owned(), want.channel.to_owned(), approvals, demo, want.started_at.date());
         let mut kits = self.kits.lock().unwrap_or_else(PoisonError::into_inner);
         if kits.len() > KITS_KEPT {
             kits.clear();
@@ -236,14 +262,6 @@ fn has_url(config: &Config, id: &str) -> bool {
 /// Where the provider's usual variable says that it is.
 fn usual_url(config: &Config, row: &Row) -> Option<String> {
     row.url_var.as_deref().and_then(|name| config.variables.base_url(name)).map(str::to_owned)
-}
-
-fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
-    let adjusted = |profile: &ChannelProfile| match profile.label {
-        "web" if config.channels.web.allow_ask_user => channel::web::with_questions(),
-        _ => profile.clone(),
-    };
-    channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
 }
 
 fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> anyhow::Result<WebFetch> {
@@ -278,7 +296,7 @@ impl Setup for Agents {
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
         let unknown = |what: String| End::error("unavailable", what);
         let agent = self.agents.get(want.agent).ok_or_else(|| unknown(format!("the agent {:?} is not configured any more", want.agent)))?;
-        let profile = self.profile(want.channel).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
+        let profile = self.profile_of(want).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
         let model = self.model(agent, want.model)?;
         let toolbox = self.toolbox_for(&model).clone();
         let kit = self.kit(want, agent, &profile, &toolbox);
@@ -298,8 +316,9 @@ impl Setup for Agents {
         })
     }
 
-    fn profile(&self, channel: &str) -> Option<Arc<ChannelProfile>> {
-        self.profiles.get(channel).cloned()
+    fn profile(&self, channel: &str, account: Option<&str>) -> Option<Arc<ChannelProfile>> {
+        let own = account.and_then(|account| self.account(channel, account)).map(|own| own.usual.clone());
+        own.or_else(|| self.profiles.get(channel).cloned())
     }
 
     fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>> {

@@ -1,12 +1,17 @@
 mod actor;
 mod artifacts;
+mod bursts;
 mod cancel;
 mod crash;
 mod cursor;
+mod deliveries;
 mod faults;
 mod feed;
+mod handoff;
 mod metrics;
+mod places;
 mod rebuild;
+mod received;
 mod records;
 mod trust;
 mod waits;

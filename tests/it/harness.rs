@@ -14,6 +14,7 @@ pub(crate) mod contract;
 pub(crate) mod disk;
 pub(crate) mod gateway;
 pub(crate) mod graph;
+pub(crate) mod hook;
 pub(crate) mod http;
 pub(crate) mod ledger;
 pub(crate) mod provider;

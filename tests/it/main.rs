@@ -43,5 +43,6 @@ mod token;
 mod turns;
 mod views;
 mod web_fetch;
+mod whatsapp;
 mod whatsapp_graph;
 mod wire;
