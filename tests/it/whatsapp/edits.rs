@@ -56,6 +56,7 @@ async fn report_17_who_answers_from_the_phone_pauses_the_agent_and_is_never_answ
     world.says(&ana(), "wamid.1", "hello").await;
     world.reads(&ana(), 1).await;
     let own = world.graph.all_sent()[0].id.clone();
+    world.delivery("sent").await;
     // our own message, told back to us, is nothing
     MAIN.echo(&world.gateway, &ana(), &own, "re: hello").await;
     assert_eq!(world.items("echo_own").await, 1);
