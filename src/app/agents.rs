@@ -27,10 +27,13 @@ use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
 use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::pdf::PdfReader;
 use crate::tool::web_fetch::{FetchLimits, WebFetch};
+use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
 
 mod profiles;
+mod search;
 
 use profiles::AccountProfiles;
 
@@ -125,6 +128,7 @@ impl Agents {
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let search = search::web_search(config, http.clone(), clock.clone());
         let fetch = web_fetch(config, own, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
@@ -134,8 +138,8 @@ impl Agents {
             accounts: profiles::accounts(config),
             agents,
             auto,
-            toolbox: Arc::new(toolbox(config, &fetch, vec![])),
-            demo_toolbox: Arc::new(toolbox(config, &fetch, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
+            toolbox: Arc::new(toolbox(config, &fetch, &search, vec![])),
+            demo_toolbox: Arc::new(toolbox(config, &fetch, &search, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
             kits: Mutex::default(),
         };
@@ -260,15 +264,16 @@ fn usual_url(config: &Config, row: &Row) -> Option<String> {
     row.url_var.as_deref().and_then(|name| config.variables.base_url(name)).map(str::to_owned)
 }
 
-fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> anyhow::Result<WebFetch> {
     let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0)).without(own);
     let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let limits = max_bytes.map_or_else(FetchLimits::default, |most| FetchLimits { max_bytes: most, max_pdf_bytes: most });
     let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
-    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+    let pdfs = PdfReader::own().context("the program that reads PDFs")?;
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock, pdfs))
 }
 
-fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+fn toolbox(config: &Config, fetch: &WebFetch, search: &WebSearch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let usual = BashConfig::default();
     let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
@@ -277,7 +282,8 @@ fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Tool
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
+    let mut tools: Vec<Arc<dyn Tool>> =
+        vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(search.clone()), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it

@@ -36,7 +36,7 @@ fn rule_for(key: &str) -> Option<Rule> {
             Some("hash") => Some(|text| text.parse::<KeyHash>().map(drop).map_err(str::to_owned)),
             Some(_) | None => None,
         },
-        _ if key.starts_with("providers.") && key.ends_with(".base_url") => Some(url),
+        _ if ["providers.", "tools.web_search."].iter().any(|table| key.starts_with(table)) && key.ends_with(".base_url") => Some(url),
         _ if key.starts_with("channels.whatsapp.") => whatsapp::rule(key.rsplit('.').next()?),
         _ => None,
     }

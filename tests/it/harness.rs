@@ -21,6 +21,7 @@ pub(crate) mod provider;
 pub(crate) mod reply;
 pub(crate) mod routes;
 pub(crate) mod seed;
+pub(crate) mod site;
 pub(crate) mod sse;
 pub(crate) mod view;
 

@@ -33,6 +33,7 @@ mod queue;
 mod races;
 mod ready;
 mod rebuild;
+mod research;
 mod resume;
 mod retries;
 mod sessions;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::file;
-use super::super::variables::{BASE_URLS, KEYS};
+use super::super::variables::{BASE_URLS, KEYS, SEARCH_KEYS, SEARCH_URLS};
 use super::*;
 
 /// The file with every "#key = value" and "#[table]" set.
@@ -81,13 +81,13 @@ fn the_ranges_it_names_are_the_ones_that_hold() {
             comment.clear();
         }
     }
-    assert_eq!(checked, 17);
+    assert_eq!(checked, 18);
 }
 
 #[test]
 fn a_container_is_handed_every_variable_that_is_read() {
     let compose = include_str!("../../../docker-compose.yml");
-    for name in KEYS.into_iter().chain(BASE_URLS).chain(["RUST_LOG"]) {
+    for name in KEYS.into_iter().chain(BASE_URLS).chain(SEARCH_KEYS).chain(SEARCH_URLS).chain(["RUST_LOG"]) {
         assert!(compose.lines().any(|line| line.trim() == format!("- {name}")), "{name}");
         assert!(BUILT_IN.contains(name), "{name} is not in config.toml");
     }
