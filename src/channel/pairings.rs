@@ -32,9 +32,11 @@ pub struct Pairings {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
-    /// When each caller last came with codes that there are not.
-    wrong: Arc<Mutex<BTreeMap<(String, String), Vec<Timestamp>>>>,
+    wrong: Arc<Mutex<Tries>>,
 }
+
+/// When each caller, by tenant and name, came with codes that there are not.
+type Tries = BTreeMap<(String, String), Vec<Timestamp>>;
 
 /// What the account makes of a person.
 #[derive(Clone, Debug, PartialEq)]

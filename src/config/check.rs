@@ -25,7 +25,7 @@ pub(super) fn alone(merged: &Merged) -> Result<(), ConfigError> {
     ConfigError::unless_none(problems)
 }
 
-type Rule = fn(&str) -> Result<(), String>;
+pub(super) type Rule = fn(&str) -> Result<(), String>;
 
 fn rule_for(key: &str) -> Option<Rule> {
     match key {

@@ -141,11 +141,9 @@ fn word(outcome: &PartOutcome) -> &'static str {
 /// The account that the session was made by; `None` where it is not configured any more, or never was one.
 pub(super) async fn account(shared: &Shared, sessions: &Sessions, session: &SessionId) -> Result<Option<Arc<Account>>, SessionError> {
     let first = sessions.settings().store.read(session, 0, Most::rows(1)).await?.rows.pop();
-    let created = first.and_then(|record| Record::from_json(&record.json).ok()).and_then(|record| match record.event {
-        AgentEvent::Session(Session::SessionCreated(created)) => Some(created),
-        _ => None,
-    });
-    let named = created.and_then(|created| created.account.map(|account| (created.channel, account)));
+    let first = first.and_then(|record| Record::from_json(&record.json).ok());
+    let Some(AgentEvent::Session(Session::SessionCreated(created))) = first.map(|record| record.event) else { return Ok(None) };
+    let named = created.account.map(|account| (created.channel, account));
     Ok(named.and_then(|(channel, account)| shared.accounts.get(&channel, &account).cloned()))
 }
 

@@ -77,8 +77,13 @@ impl Reception {
                 };
                 let wait = match error.class {
                     ErrorClass::Retry { after } | ErrorClass::TooFast { after } if tries < TRIES => after.unwrap_or(FIRST_WAIT * tries),
+                    ErrorClass::Retry { .. }
+                    | ErrorClass::TooFast { .. }
+                    | ErrorClass::Closed
+                    | ErrorClass::Account
+                    | ErrorClass::Final
                     // one that may have been sent is not sent again
-                    _ => {
+                    | ErrorClass::Ambiguous => {
                         warn!(account = account.scope(), code = error.code, detail = error.detail, "a stranger was not told");
                         return false;
                     }

@@ -114,7 +114,7 @@ pub(in crate::config) fn problems(config: &Config) -> Vec<Problem> {
 }
 
 /// What one value of an account must be, beyond its type.
-pub(in crate::config) fn rule(key: &str) -> Option<fn(&str) -> Result<(), String>> {
+pub(in crate::config) fn rule(key: &str) -> Option<check::Rule> {
     match key {
         "tenant" => Some(|text| crate::domain::principal::check_name(text).map_err(str::to_owned)),
         "graph_url" => Some(check::url),

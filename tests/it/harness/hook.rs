@@ -158,11 +158,16 @@ impl Hook {
 
     /// Somebody answers that person from the number's own phone.
     pub(crate) async fn echo(&self, gateway: &Gateway, to: &Person, id: &str, text: &str) {
+        self.echoes(gateway, to, id, text).await.expect(200);
+    }
+
+    /// The same, and what it is answered with.
+    pub(crate) async fn echoes(&self, gateway: &Gateway, to: &Person, id: &str, text: &str) -> Answer {
         let mut echo = json!({"from": "15550109000", "id": id, "timestamp": now().to_string(), "type": "text", "text": {"body": text}});
         echo["to"] = json!(to.phone);
         echo["to_user_id"] = json!(to.user);
         let body = self.value("smb_message_echoes", json!({"contacts": [to.contact()], "message_echoes": [echo]}));
-        self.bytes(gateway, body.to_string().as_bytes()).await.expect(200);
+        self.bytes(gateway, body.to_string().as_bytes()).await
     }
 
     pub(crate) fn envelope(&self, from: &[&Person], messages: &[Value]) -> Value {

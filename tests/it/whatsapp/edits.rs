@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{World, ana};
+use crate::harness::graph::Mishap;
 use crate::harness::hook::MAIN;
 use crate::harness::{Reply, of_kind, poll};
 
@@ -56,6 +57,8 @@ async fn report_17_who_answers_from_the_phone_pauses_the_agent_and_is_never_answ
     world.says(&ana(), "wamid.1", "hello").await;
     world.reads(&ana(), 1).await;
     let own = world.graph.all_sent()[0].id.clone();
+    world.delivery("sent").await;
+    assert_eq!(world.items("again").await, 0);
     // our own message, told back to us, is nothing
     MAIN.echo(&world.gateway, &ana(), &own, "re: hello").await;
     assert_eq!(world.items("echo_own").await, 1);
@@ -77,6 +80,21 @@ async fn report_17_who_answers_from_the_phone_pauses_the_agent_and_is_never_answ
     world.gateway.post(&path, &json!({"action": "give_back"})).await.expect(200);
     assert_eq!(world.reads(&ana(), 3).await[2], "re: thank you");
     assert!(world.provider.requests()[2].to_string().contains("A human answers"), "the model knows what was said");
+}
+
+/// The platform has it and we do not know its id yet: it may be our own, and is asked for again.
+#[tokio::test]
+async fn an_echo_while_we_send_is_judged_once_that_is_over() {
+    let world = World::new().await;
+    world.graph.next(Mishap::WaitsAt("held"));
+    world.says(&ana(), "wamid.1", "hello").await;
+    world.delivery("sending").await;
+    let echo = async || MAIN.echoes(&world.gateway, &ana(), "wamid.OUT1", "re: hello").await;
+    echo().await.any_problem(503);
+    world.graph.open("held");
+    world.delivery("sent").await;
+    echo().await.expect(200);
+    assert_eq!((world.items("echo_own").await, world.items("echo").await), (1, 0));
 }
 
 #[tokio::test]
