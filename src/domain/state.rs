@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::attachment::File;
+use super::event::delivery::AttachmentSettled;
 use super::event::input::{MessageQueued, Target};
 use super::event::session::Metadata;
 use super::event::turn::{CallStatus, CallSummary};
@@ -16,7 +18,7 @@ use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{AttachmentId, Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
 pub const FOLD_VERSION: u32 = 6;
@@ -73,6 +75,9 @@ pub struct Queued {
     pub seq: Seq,
     pub at: Timestamp,
     pub message: MessageQueued,
+    /// What became of its attachments so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<AttachmentSettled>,
 }
 
 /// The attempt whose live text is in memory.
@@ -275,7 +280,15 @@ pub(super) fn millis(duration: Duration) -> u64 {
 
 impl Inbox {
     pub(super) fn push(&mut self, seq: Seq, at: Timestamp, message: MessageQueued) {
-        self.waiting.push(Queued { seq, at, message });
+        self.waiting.push(Queued { seq, at, message, settled: Vec::new() });
+    }
+
+    /// Notes what became of an attachment. One whose message has left the inbox is of no use any more.
+    pub(super) fn settle(&mut self, settled: &AttachmentSettled) {
+        let of = |queued: &&mut Queued| queued.message.attachments.iter().any(|a| a.attachment_id == settled.attachment_id);
+        if let Some(queued) = self.waiting.iter_mut().find(of) {
+            queued.settled.push(settled.clone());
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -309,6 +322,27 @@ impl Inbox {
                 None => Err(FoldError::inconsistent(head, &format!("{id} is not in the inbox"))),
             })
             .collect()
+    }
+}
+
+impl Queued {
+    /// What became of one of its attachments; `None` until it is known.
+    pub fn outcome(&self, id: &AttachmentId) -> Option<&AttachmentSettled> {
+        self.settled.iter().find(|settled| settled.attachment_id == *id)
+    }
+
+    /// What came with it and is kept.
+    pub(super) fn kept(&self) -> impl Iterator<Item = File> {
+        self.message.attachments.iter().filter_map(|a| Some(a.kept(self.outcome(&a.attachment_id)?.bytes?)))
+    }
+
+    /// What is said in place of the rest.
+    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
+        self.message.attachments.iter().filter_map(|a| match self.outcome(&a.attachment_id) {
+            Some(AttachmentSettled { bytes: Some(_), .. }) => None,
+            Some(AttachmentSettled { code, .. }) => Some(a.lost(code.as_deref())),
+            None => Some(a.lost(None)),
+        })
     }
 }
 

@@ -66,9 +66,11 @@ pub struct Handoff {
 }
 
 impl Outside {
-    pub(super) fn apply(&self, _state: &mut SessionState, _head: &Head) -> Result<(), FoldError> {
+    pub(super) fn apply(&self, state: &mut SessionState, _head: &Head) -> Result<(), FoldError> {
         match self {
-            Outside::Delivery(_) | Outside::AttachmentSettled(_) | Outside::Handoff(_) => Ok(()),
+            Outside::AttachmentSettled(e) => state.inbox.settle(e),
+            Outside::Delivery(_) | Outside::Handoff(_) => {}
         }
+        Ok(())
     }
 }

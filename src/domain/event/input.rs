@@ -124,14 +124,14 @@ impl Input {
                 let claimed = state.inbox.claim(head, &e.message_ids)?;
                 state.last_turn = turn;
                 state.turn = Some(OpenTurn::open(turn, head.at, &claimed));
-                state.surface.user(claimed.iter().map(|q| q.message.text.as_str()));
+                state.surface.user(&claimed);
             }
             Input::QueueDrain(e) => {
-                state.inbox.claim(head, &e.message_ids)?;
+                let claimed = state.inbox.claim(head, &e.message_ids)?;
                 let turn = state.open_turn(head)?;
                 turn.message_ids.extend(e.message_ids.iter().cloned());
                 turn.answered = false;
-                state.surface.user([e.merged_text.as_str()]);
+                state.surface.user(&claimed);
             }
         }
         Ok(())
