@@ -57,7 +57,7 @@ impl Agent {
                 None => {
                     let reading = self.turn.attachments.attachment(file);
                     let read = self.turn.cancel.run_until_cancelled(reading).await.ok_or_else(Failure::cancelled)?;
-                    read.map_err(unreadable)?
+                    read.map_err(|why| unreadable(&why))?
                 }
             };
             kept.extend(read.map(|bytes| (file.attachment_id.clone(), bytes)));
@@ -86,7 +86,7 @@ impl Agent {
 }
 
 /// The store cannot read now: what it would say of a file that it has is not known, so nothing is asked.
-fn unreadable(why: String) -> Failure {
+fn unreadable(why: &str) -> Failure {
     let message = format!("a file of the conversation cannot be read: {why}");
     Failure::Model { error: ModelError { class: ErrorClass::Final, code: "internal", message, retry_after: None }, usage: Usage::default() }
 }

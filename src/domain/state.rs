@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::attachment::File;
 use super::event::delivery::AttachmentSettled;
 use super::event::input::{MessageQueued, Target};
 use super::event::session::Metadata;
@@ -18,7 +17,7 @@ use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{AttachmentId, Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
 pub const FOLD_VERSION: u32 = 6;
@@ -322,27 +321,6 @@ impl Inbox {
                 None => Err(FoldError::inconsistent(head, &format!("{id} is not in the inbox"))),
             })
             .collect()
-    }
-}
-
-impl Queued {
-    /// What became of one of its attachments; `None` until it is known.
-    pub fn outcome(&self, id: &AttachmentId) -> Option<&AttachmentSettled> {
-        self.settled.iter().find(|settled| settled.attachment_id == *id)
-    }
-
-    /// What came with it and is kept.
-    pub(super) fn kept(&self) -> impl Iterator<Item = File> {
-        self.message.attachments.iter().filter_map(|a| Some(a.kept(self.outcome(&a.attachment_id)?.bytes?)))
-    }
-
-    /// What is said in place of the rest.
-    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
-        self.message.attachments.iter().filter_map(|a| match self.outcome(&a.attachment_id) {
-            Some(AttachmentSettled { bytes: Some(_), .. }) => None,
-            Some(AttachmentSettled { code, .. }) => Some(a.lost(code.as_deref())),
-            None => Some(a.lost(None)),
-        })
     }
 }
 

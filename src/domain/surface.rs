@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::attachment::File;
+use super::attachment::{Attachment, File};
+use super::event::delivery::AttachmentSettled;
 use super::message::ToolCall;
 use super::state::Queued;
 use super::{Block, ToolCallId};
@@ -45,9 +46,9 @@ impl SurfaceMessage {
 impl Surface {
     /// Claimed input: one user message, a blank line between the texts, and what came with them.
     pub(super) fn user(&mut self, claimed: &[Queued]) {
-        let said = claimed.iter().flat_map(|queued| std::iter::once(queued.message.text.clone()).chain(queued.lost()));
+        let said = claimed.iter().flat_map(|queued| std::iter::once(queued.message.text.clone()).chain(lost(queued)));
         let text = said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
-        let files: Vec<File> = claimed.iter().flat_map(Queued::kept).collect();
+        let files: Vec<File> = claimed.iter().flat_map(kept).collect();
         if !text.is_empty() || !files.is_empty() {
             self.push(SurfaceMessage::User { text, files });
         }
@@ -72,6 +73,24 @@ impl Surface {
     fn push(&mut self, message: SurfaceMessage) {
         self.messages.push(Arc::new(message));
     }
+}
+
+/// What came with a message and is kept.
+fn kept(queued: &Queued) -> impl Iterator<Item = File> {
+    queued.message.attachments.iter().filter_map(|a| Some(a.kept(settled(queued, a)?.bytes?)))
+}
+
+/// What is said in place of the rest.
+fn lost(queued: &Queued) -> impl Iterator<Item = String> {
+    queued.message.attachments.iter().filter_map(|a| match settled(queued, a) {
+        Some(AttachmentSettled { bytes: Some(_), .. }) => None,
+        Some(AttachmentSettled { code, .. }) => Some(a.lost(code.as_deref())),
+        None => Some(a.lost(None)),
+    })
+}
+
+fn settled<'a>(queued: &'a Queued, attachment: &Attachment) -> Option<&'a AttachmentSettled> {
+    queued.settled.iter().find(|settled| settled.attachment_id == attachment.attachment_id)
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Files in a turn: what is read, what is sent, and what becomes of a turn whose files nobody takes.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -79,9 +81,9 @@ async fn a_provider_that_refuses_is_asked_once_more_without_files() {
         assert_eq!(shelf.asked.lock().unwrap().len(), 1);
         let bodies = bodies(&script);
         assert!(bodies[0].contains("base64") && !bodies[1].contains("base64") && bodies[1].contains("could not be shown"), "{bodies:?}");
-        let without = ran.events.iter().filter_map(|event| match event {
-            AgentEvent::Model(Model::Request(request)) => Some(request.without_files),
-            _ => None,
+        let without = ran.events.iter().filter_map(|event| {
+            let AgentEvent::Model(Model::Request(request)) = event else { return None };
+            Some(request.without_files)
         });
         // in the step after it another input stands in the double's port, without files
         assert_eq!(without.collect::<Vec<_>>(), [false, true, true]);

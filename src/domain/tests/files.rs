@@ -52,7 +52,6 @@ fn what_is_kept_stands_beside_the_text_and_what_is_not_in_it() {
     let outside = vec![
         queued("msg_1", Target::NextTurn, "", first),
         settled("att_2", None, Some("timeout")),
-        settled("att_9", Some(9), None),
         settled("att_1", Some(5), None),
         queued("msg_2", Target::NextStep, "what is it?", Vec::new()),
         queued("msg_3", Target::NextStep, "", vec![attachment("att_3", AttachmentKind::Sticker)]),

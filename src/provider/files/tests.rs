@@ -59,7 +59,7 @@ fn what_is_sent_is_what_the_bytes_are() {
     let webp = b"RIFF....WEBPVP8 ";
     let sticker = file("att_1", AttachmentKind::Sticker, "image/webp", None, webp.len());
     let bytes = |_: &File| Some(Bytes::from_static(webp));
-    assert_eq!(said(&[sticker.clone()], Takes::IMAGES, Sent::Newest, bytes), ("look".into(), 1));
+    assert_eq!(said(std::slice::from_ref(&sticker), Takes::IMAGES, Sent::Newest, bytes), ("look".into(), 1));
     assert_eq!(said(&[sticker], stills, Sent::Newest, bytes), ("look\n\n[A sticker came with this. You cannot see it.]".into(), 0));
 }
 
