@@ -3,8 +3,8 @@
 //! Pure: no tokio, no I/O, no clock of its own. Read in this order: [`ids`] and [`time`], [`message`], [`event`] (the vocabulary, one
 //! file a family, each with its fold), [`record`] (the envelope), [`state`] (what a ledger means), then the projections of it:
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
-//! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`] and [`delivery`] (what comes
-//! from places outside and goes there), [`live`] (what is never a record), [`mod@pending`],
+//! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`], [`delivery`] and [`outbox`]
+//! (what comes from places outside and goes there), [`burst`] (when input begins a turn), [`live`] (what is never a record), [`mod@pending`],
 //! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
 //! streams for clients and providers alike.
 
@@ -13,6 +13,7 @@ pub mod api_key;
 pub mod args;
 pub mod artifact;
 pub mod attachment;
+pub mod burst;
 pub mod cursor;
 pub mod delivery;
 pub mod digest;
@@ -20,6 +21,7 @@ pub mod event;
 pub mod ids;
 pub mod live;
 pub mod message;
+pub mod outbox;
 pub mod overview;
 pub mod pairing;
 pub mod pending;

@@ -83,7 +83,7 @@ impl Gateway {
 
     /// A channel with tools that act on the machine is for whoever may use the machine.
     fn channel_open_to(&self, caller: &Principal, channel: &str, what: &str) -> Result<(), ApiError> {
-        let profile = self.sessions.settings().setup.profile(channel);
+        let profile = self.sessions.settings().setup.profile(channel, None);
         if profile.is_some_and(|p| !p.capabilities.local_tools) { Ok(()) } else { need(caller, Scope::Cli, what) }
     }
 

@@ -23,7 +23,7 @@ pub mod registry;
 pub mod repair;
 pub mod setup;
 
-pub use command::{Posted, SessionError};
+pub use command::{Arrival, DeliveryStatus, Posted, Retried, SessionError, TakeOver};
 pub use feed::Feed;
 pub use reader::{FeedItem, Reader};
 pub use registry::{Lease, Sessions};

@@ -11,12 +11,17 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
+use crate::domain::delivery::DeliveryView;
+use crate::domain::pairing::Pairing;
 use crate::domain::pending::{Item, ItemStatus};
-use crate::domain::{DigestId, MessageId, Overview, Seq, SessionId, Timestamp};
+use crate::domain::{DeliveryId, DigestId, MessageId, Overview, Recipient, Seq, SessionId, Timestamp};
+
+pub use outside::{Alias, DeliveryFilter, PairingFilter};
 
 #[cfg(test)]
 pub mod memory;
 pub mod metrics;
+mod outside;
 pub mod sqlite;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -49,11 +54,15 @@ pub struct Append {
     pub overview: Overview,
     /// Waits that opened or closed in these records.
     pub items: Vec<Item>,
+    /// Names that the session is found by from here on.
+    pub aliases: Vec<Alias>,
+    /// Deliveries that these records changed, as they stand after them.
+    pub deliveries: Vec<DeliveryView>,
 }
 
 impl Append {
     /// Refuses what is a fault of the caller, before any engine sees it: a hole in the records, a session that begins without one, an intake
-    /// key twice in one append (the second would find the first and say that somebody else had it).
+    /// key twice in one append (the second would find the first and say that somebody else had it), another session's alias.
     ///
     /// # Errors
     /// What is wrong.
@@ -64,6 +73,9 @@ impl Append {
         }
         if head == 0 && self.records.is_empty() {
             return Err(StoreError(format!("{} would begin without a record", self.session)));
+        }
+        if let Some(alias) = self.aliases.iter().find(|alias| alias.session != self.session) {
+            return Err(StoreError(format!("{} would name {} in an append of {}", alias.name, alias.session, self.session)));
         }
         let twice = self.intake.iter().enumerate().any(|(i, row)| self.intake[..i].iter().any(|other| other.key() == row.key()));
         if twice { Err(StoreError(format!("an intake key stands twice in one append of {}", self.session))) } else { Ok(()) }
@@ -282,6 +294,32 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
 
     /// Sessions that were marked and not erased: a crash came between. Children go with their parent and are not among them.
     fn marked(&self) -> StoreFuture<Vec<SessionId>>;
+
+    /// The session of that name. `None` also while it is marked deleted.
+    fn alias(&self, tenant: &str, scope: &str, name: &str) -> StoreFuture<Option<SessionId>>;
+
+    /// All names of a session, in order.
+    fn aliases(&self, session: &SessionId) -> StoreFuture<Vec<Alias>>;
+
+    /// Writes them in one commit. One whose session is not there is left out.
+    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()>;
+
+    fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>>;
+
+    fn delivery(&self, id: &DeliveryId) -> StoreFuture<Option<DeliveryView>>;
+
+    /// Writes it in the place of one with the same tenant, channel, account and first id. Fails where another has its code.
+    fn save_pairing(&self, pairing: Pairing) -> StoreFuture<()>;
+
+    fn pairing(&self, tenant: &str, code: &str) -> StoreFuture<Option<Pairing>>;
+
+    /// The one that has that id, whichever of its ids it is; of several the one that was saved last.
+    fn pairing_of(&self, tenant: &str, channel: &str, account: &str, id: &Recipient) -> StoreFuture<Option<Pairing>>;
+
+    fn pairings(&self, filter: PairingFilter) -> StoreFuture<Slice<Pairing>>;
+
+    /// False where there is none with that code.
+    fn delete_pairing(&self, tenant: &str, code: &str) -> StoreFuture<bool>;
 
     /// How many waits are open, also in sessions that are not awake.
     fn pending(&self) -> StoreFuture<Pending>;

@@ -49,6 +49,8 @@ impl Ledgers {
                 blobs: Vec::new(),
                 overview: Overview { id: session.clone(), head: *head, ..self.overview.clone() },
                 items: Vec::new(),
+                aliases: Vec::new(),
+                deliveries: Vec::new(),
             })
         });
         for appended in join_all(appends).await {

@@ -69,7 +69,7 @@ impl Setup for OneAgent {
         })
     }
 
-    fn profile(&self, _: &str) -> Option<Arc<ChannelProfile>> {
+    fn profile(&self, _: &str, _: Option<&str>) -> Option<Arc<ChannelProfile>> {
         Some(Arc::new(web::PROFILE.clone()))
     }
 

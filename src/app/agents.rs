@@ -278,7 +278,7 @@ impl Setup for Agents {
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
         let unknown = |what: String| End::error("unavailable", what);
         let agent = self.agents.get(want.agent).ok_or_else(|| unknown(format!("the agent {:?} is not configured any more", want.agent)))?;
-        let profile = self.profile(want.channel).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
+        let profile = self.profile(want.channel, want.account).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
         let model = self.model(agent, want.model)?;
         let toolbox = self.toolbox_for(&model).clone();
         let kit = self.kit(want, agent, &profile, &toolbox);
@@ -298,7 +298,7 @@ impl Setup for Agents {
         })
     }
 
-    fn profile(&self, channel: &str) -> Option<Arc<ChannelProfile>> {
+    fn profile(&self, channel: &str, _account: Option<&str>) -> Option<Arc<ChannelProfile>> {
         self.profiles.get(channel).cloned()
     }
 

@@ -35,6 +35,11 @@ impl Address {
         (&self.channel, &self.account, &self.to) == (&other.channel, &other.account, &other.to)
     }
 
+    /// Under which scope the intake index has the platform's ids of what was sent there.
+    pub fn sent_scope(&self) -> String {
+        format!("sent:{}:{}", self.channel, self.account)
+    }
+
     pub fn is_group(&self) -> bool {
         matches!(self.to, Recipient::Group(_))
     }

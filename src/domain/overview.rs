@@ -47,7 +47,7 @@ pub enum Status {
     Running,
     /// An open turn waits for a person.
     Waiting,
-    /// Kept for later: no session is paused in this version.
+    /// A person has taken over: input waits.
     Paused,
 }
 
@@ -78,6 +78,7 @@ impl Overview {
     pub fn of(id: &SessionId, state: &SessionState) -> Option<Self> {
         let profile = state.profile.as_ref()?;
         let status = match &state.turn {
+            _ if state.handoff.is_some() => Status::Paused,
             None => Status::Idle,
             Some(_) if state.waits_for_person() => Status::Waiting,
             Some(_) => Status::Running,

@@ -8,19 +8,20 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::delivery::AttachmentSettled;
-use super::event::input::{MessageQueued, Target};
+use super::event::delivery::{AttachmentSettled, Handoff};
+use super::event::input::MessageQueued;
 use super::event::session::Metadata;
 use super::event::turn::{CallStatus, CallSummary};
 use super::message::ToolCall;
+use super::outbox::Outbox;
 use super::overview::RunningTool;
 use super::pending::{Decision, Item, ItemKind, Outcome};
 use super::record::Head;
 use super::surface::Surface;
-use super::{Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
+use super::{Address, Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 6;
+pub const FOLD_VERSION: u32 = 7;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
@@ -46,6 +47,10 @@ pub struct SessionState {
     pub grants: BTreeSet<String>,
     /// Prompts and tool lists that this session's blobs hold already.
     pub blobs: BTreeSet<DigestId>,
+    /// What goes to places outside.
+    pub outbox: Outbox,
+    /// A person has taken over, until then.
+    pub handoff: Option<Handoff>,
 }
 
 /// What `session_created` fixed, and `session_updated` changed.
@@ -74,8 +79,7 @@ pub struct Queued {
     pub seq: Seq,
     pub at: Timestamp,
     pub message: MessageQueued,
-    /// What became of its attachments so far.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// What became of what came with it.
     pub settled: Vec<AttachmentSettled>,
 }
 
@@ -93,6 +97,10 @@ pub struct OpenTurn {
     pub turn: u32,
     pub started_at: Timestamp,
     pub message_ids: Vec<MessageId>,
+    /// Where they came from, each place once, with the newest message of it; empty where whoever wrote them reads along.
+    pub addresses: Vec<Address>,
+    /// Who wrote what came from there.
+    pub authors: BTreeSet<String>,
     /// Chosen by the newest claimed message that chose one.
     pub model: Option<String>,
     pub instructions: Option<String>,
@@ -282,14 +290,6 @@ impl Inbox {
         self.waiting.push(Queued { seq, at, message, settled: Vec::new() });
     }
 
-    /// Notes what became of an attachment. One whose message has left the inbox is of no use any more.
-    pub(super) fn settle(&mut self, settled: &AttachmentSettled) {
-        let of = |queued: &&mut Queued| queued.message.attachments.iter().any(|a| a.attachment_id == settled.attachment_id);
-        if let Some(queued) = self.waiting.iter_mut().find(of) {
-            queued.settled.push(settled.clone());
-        }
-    }
-
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -302,16 +302,10 @@ impl Inbox {
         self.waiting.iter().find(|q| q.message.message_id == *id)
     }
 
-    /// What waits for the next step of the running turn.
-    pub fn next_step(&self) -> impl Iterator<Item = &Queued> {
-        self.waiting.iter().filter(|q| q.message.target == Target::NextStep)
-    }
-
-    /// What a new turn claims: all of `next_step` and the oldest of `next_turn`, in the order in which they came.
-    pub fn next_turn(&self) -> Vec<MessageId> {
-        let oldest = self.waiting.iter().find(|q| q.message.target == Target::NextTurn).map(|q| q.seq);
-        let claims = |q: &&Queued| q.message.target == Target::NextStep || Some(q.seq) == oldest;
-        self.waiting.iter().filter(claims).map(|q| q.message.message_id.clone()).collect()
+    /// The file is kept, or never will be; false where no message waits for it.
+    pub(super) fn settle(&mut self, settled: &AttachmentSettled) -> bool {
+        let waits = |q: &&mut Queued| q.unsettled().any(|a| a.attachment_id == settled.attachment_id);
+        self.waiting.iter_mut().find(waits).map(|q| q.settled.push(settled.clone())).is_some()
     }
 
     pub(super) fn claim(&mut self, head: &Head, ids: &[MessageId]) -> Result<Vec<Queued>, FoldError> {
@@ -326,10 +320,12 @@ impl Inbox {
 
 impl OpenTurn {
     pub(super) fn open(turn: u32, started_at: Timestamp, claimed: &[Queued]) -> Self {
-        Self {
+        let mut open = Self {
             turn,
             started_at,
-            message_ids: claimed.iter().map(|q| q.message.message_id.clone()).collect(),
+            message_ids: Vec::new(),
+            addresses: Vec::new(),
+            authors: BTreeSet::new(),
             model: claimed.iter().rev().find_map(|q| q.message.model.clone()),
             instructions: claimed.iter().rev().find_map(|q| q.message.instructions.clone()),
             steps: 0,
@@ -342,6 +338,20 @@ impl OpenTurn {
             answered: false,
             last_text: String::new(),
             idle_ms: 0,
+        };
+        open.claims(claimed);
+        open
+    }
+
+    pub(super) fn claims(&mut self, claimed: &[Queued]) {
+        for Queued { message, .. } in claimed {
+            self.message_ids.push(message.message_id.clone());
+            let Some(address) = &message.reply_to else { continue };
+            self.authors.insert(message.author.clone());
+            match self.addresses.iter_mut().find(|known| known.same_place(address)) {
+                Some(known) => *known = address.clone(),
+                None => self.addresses.push(address.clone()),
+            }
         }
     }
 }

@@ -103,6 +103,8 @@ fn owner(kind: &str) -> Rule {
         "turn_continued" | "retry" | "thinking" | "done" | "tool_start" | "tool_error" | "tool_denied" | "tool_limit" => Rule::All,
         "approval_requested" | "tool_approval" | "question_asked" | "question_answered" => Rule::All,
         "client_call_requested" | "client_call_result" => Rule::All,
+        "delivery" => Rule::Without(&["to"]),
+        "attachment" | "handoff" => Rule::All,
         _ => Rule::Nothing,
     }
 }

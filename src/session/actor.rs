@@ -9,6 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::sync::mpsc;
@@ -21,12 +22,15 @@ use super::ledger::{Ledger, LedgerError};
 use super::registry::{Entry, Shared};
 use super::repair;
 use crate::agent::Output;
+use crate::domain::burst::Claim;
 use crate::domain::event::turn::ContinueCause;
 use crate::domain::state::FOLD_VERSION;
 use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
 use crate::meter::Share;
 use crate::store::{Appended, Most, Position, Snapshot, StoreError};
 
+mod deliveries;
+mod handoff;
 mod input;
 mod port;
 mod turns;
@@ -64,6 +68,8 @@ pub(super) struct Actor {
     /// It is counted among those that are awake, and its inbox among what waits.
     _awake: Share,
     queued: Share,
+    /// The channel's, zero until the session is made.
+    debounce: Duration,
     /// Keys that this actor has accepted lately.
     accepted: input::Accepted,
     /// What the newest saved snapshot covers, and the newest that was begun.
@@ -147,7 +153,7 @@ impl Actor {
             entry.feed.awake(overview);
         }
         let metrics = &shared.settings.metrics;
-        Self {
+        let mut actor = Self {
             control: inboxes.control,
             input: inboxes.input,
             // made once: registering anew at each delta would be one lock for all actors
@@ -167,7 +173,16 @@ impl Actor {
             _awake: Share::one(&metrics.actors),
             queued: Share::new(&metrics.inbox, 0),
             accepted: input::Accepted::default(),
-        }
+            debounce: Duration::ZERO,
+        };
+        actor.learn_debounce();
+        actor
+    }
+
+    fn learn_debounce(&mut self) {
+        let (state, setup) = (&self.ledger.state, &self.shared.settings.setup);
+        let profile = state.profile.as_ref().and_then(|p| setup.profile(&p.channel, p.account.as_deref()));
+        self.debounce = profile.map_or(Duration::ZERO, |profile| profile.debounce);
     }
 
     async fn run(mut self) -> Exit {
@@ -217,6 +232,9 @@ impl Actor {
         for event in events {
             self.stage(event)?;
         }
+        self.disown()?;
+        self.lapse()?;
+        self.tell_due();
         match (self.ledger.state.turn.is_some(), goes_on) {
             (true, true) => self.resume_turn(),
             (true, false) => self.interrupt_turn(),
@@ -229,18 +247,23 @@ impl Actor {
     }
 
     fn append(&mut self) {
-        let wake_at = wake_at(&self.ledger.state);
+        let wake_at = self.wake_at();
         self.ledger.begin_append(self.shared.settings.store.as_ref(), wake_at);
     }
 
     fn on_durable(&mut self, appended: &Appended) -> Result<(), LedgerError> {
         let (feed, queued) = (&self.entry.feed, &mut self.queued);
         let metrics = &self.shared.settings.metrics;
+        let mut outside = false;
         self.ledger.committed(appended, |durable| {
+            outside = durable.outside;
             queued.set(u32::try_from(durable.overview.queued).unwrap_or(u32::MAX));
             metrics.count(durable.facts);
             feed.advance(durable.records, durable.overview);
         })?;
+        if outside {
+            self.tell_due();
+        }
         let behind = self.ledger.state.head - self.snapshot_at.load(Ordering::Relaxed).max(self.snapshot_tried);
         if behind >= SNAPSHOT_EVERY && self.ledger.is_clean() {
             self.save_snapshot();
@@ -274,6 +297,10 @@ impl Actor {
 
     fn on_timer(&mut self) -> Result<(), LedgerError> {
         self.expire()?;
+        self.lapse()?;
+        self.end_handoff()?;
+        self.start_turn()?;
+        self.tell_due();
         if self.stopping.is_some_and(|by| by <= Instant::now()) && self.running.take().is_some() {
             // the turn stays open in the ledger and goes on after the start
             info!(session = %self.entry.id, "the turn does not end in time; it goes on after the restart");
@@ -282,20 +309,64 @@ impl Actor {
         Ok(())
     }
 
-    /// When the timer is due next: a wait expires, the stop waits no longer, or the session has been idle for long. A turn that streams
-    /// has none, so that its deltas set no timers.
+    /// When the timer is due next: a wait expires, something outside is due, the stop waits no longer, or the session has been idle for long.
+    /// A turn that streams has none, so that its deltas set no timers.
     fn deadline(&self) -> Option<Instant> {
         let expiry = self.ledger.state.open_items().map(|i| i.expires_at()).min();
+        let expiry = expiry.into_iter().chain(self.outside_at()).min();
         let expiry = expiry.map(|at| Instant::now() + at.since(self.shared.settings.clock.now()));
-        let stop = self.stopping.filter(|_| self.running.is_some());
+        let stop = self.stopping.filter(|by| self.running.is_some() || self.sends() && *by > Instant::now());
         let idle = self.idle_since.map(|since| since + self.shared.settings.passivate);
         [expiry, stop, idle].into_iter().flatten().min()
     }
 
-    /// Nothing runs but, at most, a wait for a person.
+    /// When something is due that came from outside or goes there: a part, a file that does not come, the end of a burst or of a handoff.
+    fn outside_at(&self) -> Option<Timestamp> {
+        let state = &self.ledger.state;
+        if state.inbox.is_empty() && state.outbox.open.is_empty() && state.handoff.is_none() {
+            return None;
+        }
+        let files = state.inbox.waiting.iter().filter_map(|q| q.settles_at()).min();
+        let part = state.outbox.changes_at(self.shared.settings.clock.now());
+        let begins = self.begins_at().filter(|_| self.stopping.is_none());
+        [files, part, begins].into_iter().flatten().min()
+    }
+
+    /// When the next turn begins, if nothing more comes; a handoff's end where there is one.
+    fn begins_at(&self) -> Option<Timestamp> {
+        let state = &self.ledger.state;
+        if let Some(handoff) = &state.handoff {
+            return Some(handoff.until);
+        }
+        if state.turn.is_some() || state.inbox.is_empty() {
+            return None;
+        }
+        match state.inbox.next_turn(self.debounce, self.shared.settings.clock.now()) {
+            Claim::Now(_) => Some(Timestamp::default()),
+            Claim::At(at) => Some(at),
+            Claim::Nothing => None,
+        }
+    }
+
+    /// When the session is to be activated though nobody asks: now for work, later for a wait that expires and for what is due outside.
+    fn wake_at(&self) -> Option<Timestamp> {
+        let state = &self.ledger.state;
+        let expiry = state.open_items().map(|i| i.expires_at()).min();
+        let turn = expiry.or_else(|| state.turn.as_ref().map(|_| Timestamp::default()));
+        let files = state.inbox.unsettled().next().map(|_| Timestamp::default());
+        [turn, files, self.begins_at(), state.outbox.wakes_at()].into_iter().flatten().min()
+    }
+
+    /// A part is on its way, and whoever sends it may still say what came of it.
+    fn sends(&self) -> bool {
+        self.ledger.state.outbox.is_sending()
+    }
+
+    /// Nothing runs but, at most, a wait for a person; and nothing is being sent, unless the stop waits no longer.
     fn may_retire(&self) -> bool {
         let waits = self.running.is_none() || self.ledger.state.waits_for_person();
-        self.ledger.is_clean() && waits
+        let sends = self.sends() && self.stopping.is_none_or(|by| by > Instant::now());
+        self.ledger.is_clean() && waits && !sends
     }
 
     fn ended(&mut self) -> Option<Exit> {
@@ -322,7 +393,7 @@ impl Actor {
             return None;
         }
         self.save_snapshot_if_behind();
-        if let Some(at) = wake_at(&self.ledger.state) {
+        if let Some(at) = self.wake_at() {
             self.shared.wake_at(at);
         }
         Some(Exit::Retired)
@@ -340,15 +411,6 @@ impl Actor {
             (Some(_), Some(_)) => Err(SessionError::Stopping),
             (Some(_), None) => Ok(()),
         }
-    }
-}
-
-/// When the session is to be activated though nobody asks: now for work, later for a wait that expires.
-fn wake_at(state: &SessionState) -> Option<Timestamp> {
-    let work = state.turn.is_some() || !state.inbox.is_empty();
-    match state.open_items().map(|i| i.expires_at()).min() {
-        Some(expiry) => Some(expiry),
-        None => work.then_some(Timestamp(0)),
     }
 }
 

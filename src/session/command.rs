@@ -4,12 +4,18 @@
 
 use tokio::sync::oneshot;
 
+use outside::Outward;
+
 use crate::domain::event::input::{Mode, Trust};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
 use crate::domain::pending::{Answer, Decision, Item, ItemKind, ItemStatus, Outcome};
 use crate::domain::state::Profile;
 use crate::domain::{Address, Attachment, MessageId, Overview, Seq};
 use crate::store::{IntakeRow, StoreError};
+
+pub mod outside;
+
+pub use outside::{Arrival, DeliveryStatus, Retried, TakeOver};
 
 /// Why a session did not do it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -44,9 +50,17 @@ pub(super) type Reply<T> = oneshot::Sender<Result<T, SessionError>>;
 #[derive(Debug)]
 pub(super) enum Control {
     Cancel { queue: Queue, by: String, reply: Reply<Cancelled> },
-    TakeBack { message_id: MessageId, by: String, reply: Reply<()> },
+    Remove { message_id: MessageId, by: String, why: Removal, reply: Reply<()> },
     Resolve { id: String, answer: Resolution, by: String, reply: Reply<Resolved> },
     Update { patch: SessionPatch, reply: Reply<Overview> },
+    Outward(Outward),
+}
+
+/// Who takes a message away that no turn has claimed: a client of the gateway, or its sender where he wrote it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removal {
+    TakenBack,
+    Retracted,
 }
 
 /// What a cancel does with input that waits.
@@ -61,6 +75,7 @@ pub enum Queue {
 pub(super) enum Input {
     Create { created: SessionCreated, intake: Option<IntakeRow>, reply: Reply<Overview> },
     Post { post: Post, reply: Reply<Posted> },
+    Receive { arrival: Box<Arrival>, reply: Reply<Posted> },
 }
 
 /// A merge-patch of what can be changed. Merged by the actor, so that no two of them lose each other's fields.
@@ -126,6 +141,14 @@ pub struct Posted {
     pub replayed: bool,
     /// Of the body it was first posted with, where it had a key.
     pub body_hash: Option<String>,
+}
+
+impl Posted {
+    /// As the index has it; `None` for a row without a message.
+    pub(super) fn indexed(row: IntakeRow) -> Option<Self> {
+        let (seq, body_hash) = (row.seq, Some(row.body_hash));
+        row.message_id.map(|message_id| Self { message_id, seq, replayed: true, body_hash })
+    }
 }
 
 /// What a cancel did.

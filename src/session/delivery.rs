@@ -53,6 +53,8 @@ pub struct Claimed {
     pub content: Part,
     /// From 1.
     pub attempt: u32,
+    /// When somebody last wrote from there, as far as the session knows.
+    pub last_inbound: Option<Timestamp>,
 }
 
 /// What is due in a session.

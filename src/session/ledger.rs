@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use super::metrics::Fact;
 use super::record::FeedRecord;
+use crate::domain::event::delivery::Outside;
 use crate::domain::event::input::Input;
 use crate::domain::event::turn::Turn;
 use crate::domain::event::{AgentEvent, Place};
 use crate::domain::pending::Item;
 use crate::domain::record::Head;
 use crate::domain::state::FoldError;
-use crate::domain::{ArtifactId, DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
-use crate::store::{Append, Appended, IntakeRow, Position, Store, StoreFuture};
+use crate::domain::{ArtifactId, DeliveryId, DigestId, Overview, Record, Seq, SessionId, SessionState, Timestamp};
+use crate::store::{Alias, Append, Appended, IntakeRow, Position, Store, StoreFuture};
 
 /// What is staged must not wait longer for a turn that always has more: this many events, or this many bytes.
 const MOST_EVENTS: usize = 64;
@@ -43,6 +44,11 @@ struct Staged {
     blobs: Vec<(DigestId, Arc<[u8]>)>,
     /// Ids of waits that opened or closed.
     items: Vec<String>,
+    aliases: Vec<Alias>,
+    /// Deliveries that changed.
+    deliveries: Vec<DeliveryId>,
+    /// There may be something to deliver, or a file to fetch.
+    outside: bool,
     facts: Vec<Fact>,
     releases: Vec<Release>,
 }
@@ -52,6 +58,7 @@ struct Inflight {
     records: Vec<Arc<FeedRecord>>,
     overview: Arc<Overview>,
     facts: Vec<Fact>,
+    outside: bool,
     releases: Vec<Release>,
 }
 
@@ -60,6 +67,8 @@ pub(super) struct Durable {
     pub(super) records: Vec<Arc<FeedRecord>>,
     pub(super) overview: Arc<Overview>,
     pub(super) facts: Vec<Fact>,
+    /// There may be something to deliver, or a file to fetch.
+    pub(super) outside: bool,
 }
 
 /// The session cannot go on from memory: its actor is dropped and the next one reads the disk.
@@ -89,6 +98,7 @@ impl Ledger {
         let (turn, step) = self.place(&event);
         let record = Record { head: Head { seq: self.state.head + 1, at, turn, step }, event };
         let idle_ms = self.state.turn.as_ref().map_or(0, |turn| turn.idle_ms);
+        self.note_outside(&record.event);
         self.state.apply(&record)?;
         self.staged.facts.extend(Fact::of(&record.event, &self.state, idle_ms));
         let shared = Arc::new(FeedRecord::new(&record)?);
@@ -96,6 +106,19 @@ impl Ledger {
         self.staged.records.push(shared);
         self.staged.items.extend(item_of(&record.event));
         Ok(record.head.seq)
+    }
+
+    /// Deliveries that the event changes. What waits for somebody to write waits no longer once he has.
+    fn note_outside(&mut self, event: &AgentEvent) {
+        match event {
+            AgentEvent::Outside(Outside::Delivery(delivery)) => self.staged.deliveries.push(delivery.delivery_id.clone()),
+            AgentEvent::Input(Input::MessageQueued(message)) => {
+                let Some(from) = &message.reply_to else { return };
+                self.staged.deliveries.extend(self.state.outbox.held_for(from).map(|o| o.delivery_id.clone()));
+            }
+            _ => return,
+        }
+        self.staged.outside = true;
     }
 
     /// What a record of the event carries: see [`Place`]. A drain stands before the step that it feeds.
@@ -123,6 +146,11 @@ impl Ledger {
 
     pub(super) fn intake(&mut self, row: IntakeRow) {
         self.staged.intake.push(row);
+    }
+
+    /// The session is found by these from the next append on.
+    pub(super) fn aliases(&mut self, aliases: Vec<Alias>) {
+        self.staged.aliases.extend(aliases);
     }
 
     pub(super) fn blob(&mut self, id: DigestId, bytes: Arc<[u8]>) {
@@ -166,6 +194,9 @@ impl Ledger {
         let Some(overview) = Overview::of(&self.session, &self.state) else { return };
         let staged = std::mem::take(&mut self.staged);
         let items: Vec<Item> = staged.items.iter().filter_map(|id| self.state.item(id).cloned()).collect();
+        let changed = |(i, id): (usize, &DeliveryId)| !staged.deliveries[i + 1..].contains(id);
+        let changed = staged.deliveries.iter().enumerate().filter(|each| changed(*each)).filter_map(|(_, id)| self.state.outbox.get(id));
+        let deliveries = changed.map(|outgoing| outgoing.view(&self.session)).collect();
         let append = Append {
             session: self.session.clone(),
             expected: self.position,
@@ -175,12 +206,15 @@ impl Ledger {
             blobs: staged.blobs,
             overview: overview.clone(),
             items,
+            aliases: staged.aliases,
+            deliveries,
         };
         self.inflight = Some(Inflight {
             answer: store.append(append),
             records: staged.records,
             overview: Arc::new(overview),
             facts: staged.facts,
+            outside: staged.outside,
             releases: staged.releases,
         });
     }
@@ -201,7 +235,7 @@ impl Ledger {
             Appended::Conflict => return Err(LedgerError::Conflict),
             Appended::IntakeTaken(_) => return Err(LedgerError::IntakeTaken),
         }
-        show(Durable { records: inflight.records, overview: inflight.overview, facts: inflight.facts });
+        show(Durable { records: inflight.records, overview: inflight.overview, facts: inflight.facts, outside: inflight.outside });
         for release in inflight.releases {
             release();
         }

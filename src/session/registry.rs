@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
-use super::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Reply, Resolution, Resolved, SessionError, SessionPatch};
+use super::command::{
+    Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Removal, Reply, Resolution, Resolved, SessionError, SessionPatch,
+};
 use super::feed::Closing;
 use super::setup::Settings;
 use crate::domain::event::session::SessionCreated;
@@ -21,6 +23,7 @@ use crate::domain::{MessageId, Overview, SessionId, Timestamp};
 use crate::store::IntakeRow;
 
 mod entry;
+mod outside;
 mod schedule;
 
 pub use entry::{Entry, Lease};
@@ -185,10 +188,7 @@ impl Sessions {
     /// The message that was accepted with that key.
     async fn indexed(&self, key: &IntakeKey) -> Result<Option<Posted>, SessionError> {
         let row = self.shared.settings.store.intake(&key.tenant, &key.scope, &key.external_id).await?;
-        Ok(row.and_then(|row| {
-            let (seq, body_hash) = (row.seq, Some(row.body_hash));
-            row.message_id.map(|message_id| Posted { message_id, seq, replayed: true, body_hash })
-        }))
+        Ok(row.and_then(Posted::indexed))
     }
 
     /// Cancels the running turn and, with [`Queue::Remove`], takes away the input that waits. Answered when the turn's end is on disk.
@@ -204,7 +204,7 @@ impl Sessions {
     /// # Errors
     /// `NotQueued` where the inbox does not have it; as [`Sessions::cancel`].
     pub async fn take_back(&self, session: &Lease, message_id: MessageId, by: String) -> Result<(), SessionError> {
-        self.control(session, |reply| Control::TakeBack { message_id, by, reply }).await
+        self.control(session, |reply| Control::Remove { message_id, by, why: Removal::TakenBack, reply }).await
     }
 
     /// Answers what waits for somebody outside.

@@ -9,7 +9,7 @@ use super::metrics::SessionMetrics;
 use crate::agent::{Blob, End, Limits, ModelChoice};
 use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
-use crate::domain::{Clock, IdSource, Timestamp};
+use crate::domain::{Address, Clock, IdSource, Timestamp};
 use crate::store::Store;
 use crate::tool::Toolbox;
 
@@ -19,8 +19,8 @@ pub trait Setup: fmt::Debug + Send + Sync + 'static {
     /// The turn's end, where it cannot even begin: no such model, say.
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End>;
 
-    /// `None` for an unknown channel: nothing runs on it.
-    fn profile(&self, channel: &str) -> Option<Arc<ChannelProfile>>;
+    /// Of the channel, or on a messaging channel of that account. `None` for an unknown one: nothing runs on it.
+    fn profile(&self, channel: &str, account: Option<&str>) -> Option<Arc<ChannelProfile>>;
 
     /// The tools of a turn on that channel, and why others are absent.
     fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>>;
@@ -40,6 +40,10 @@ pub trait Setup: fmt::Debug + Send + Sync + 'static {
 pub struct Want<'a> {
     pub agent: &'a str,
     pub channel: &'a str,
+    /// On a messaging channel.
+    pub account: Option<&'a str>,
+    /// Where the messages came from that it has claimed, each place once; empty where whoever wrote them reads along.
+    pub addresses: &'a [Address],
     /// The model that the message chose.
     pub model: Option<&'a str>,
     pub instructions: Option<&'a str>,

@@ -9,16 +9,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
 
+use crate::domain::delivery::DeliveryView;
+use crate::domain::pairing::Pairing;
 use crate::domain::pending::Item;
-use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
+use crate::domain::{DeliveryId, DigestId, Overview, Recipient, Seq, SessionId, Timestamp};
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Most, Pending, SessionFilter, Slice, Snapshot, Store, StoreError, StoreFuture,
-    StoredRecord, Trouble,
+    Alias, Append, Appended, ApprovalFilter, DeliveryFilter, IntakeRow, Loaded, Most, PairingFilter, Pending, SessionFilter, Slice,
+    Snapshot, Store, StoreError, StoreFuture, StoredRecord, Trouble,
 };
 
 use disk::Disk;
 
 mod disk;
+mod outside;
 #[cfg(test)]
 mod tests;
 
@@ -233,6 +236,46 @@ impl Store for MemoryStore {
 
     fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.on_disk(|disk| disk.marked())
+    }
+
+    fn alias(&self, tenant: &str, scope: &str, name: &str) -> StoreFuture<Option<SessionId>> {
+        self.on_disk(|disk| disk.alias((tenant, scope, name)))
+    }
+
+    fn aliases(&self, session: &SessionId) -> StoreFuture<Vec<Alias>> {
+        self.on_disk(|disk| disk.aliases(session))
+    }
+
+    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()> {
+        self.on_disk(|disk| disk.put_aliases(aliases))
+    }
+
+    fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>> {
+        self.on_disk(|disk| disk.deliveries(&filter))
+    }
+
+    fn delivery(&self, id: &DeliveryId) -> StoreFuture<Option<DeliveryView>> {
+        self.on_disk(|disk| disk.delivery(id))
+    }
+
+    fn save_pairing(&self, pairing: Pairing) -> StoreFuture<()> {
+        ready(self.open().and_then(|mut state| state.disk.pairings.save(pairing)))
+    }
+
+    fn pairing(&self, tenant: &str, code: &str) -> StoreFuture<Option<Pairing>> {
+        self.on_disk(|disk| disk.pairings.get(tenant, code))
+    }
+
+    fn pairing_of(&self, tenant: &str, channel: &str, account: &str, id: &Recipient) -> StoreFuture<Option<Pairing>> {
+        self.on_disk(|disk| disk.pairings.of((tenant, channel, account), id))
+    }
+
+    fn pairings(&self, filter: PairingFilter) -> StoreFuture<Slice<Pairing>> {
+        self.on_disk(|disk| disk.pairings.list(&filter))
+    }
+
+    fn delete_pairing(&self, tenant: &str, code: &str) -> StoreFuture<bool> {
+        self.on_disk(|disk| disk.pairings.delete(tenant, code))
     }
 
     fn pending(&self) -> StoreFuture<Pending> {

@@ -3,7 +3,7 @@
 //!
 //! All writes go through the one thread of [`writer`], many to a commit; reads run on a few connections of [`readers`]. It never holds a
 //! read transaction beyond one call, never waits to gather a larger group, and never shares its folder with another process.
-//! Read in this order: `schema.sql`, [`write`], [`read`], [`writer`], [`readers`], [`folder`].
+//! Read in this order: `schema.sql`, `schema_3.sql`, [`write`], [`read`], [`outside`], [`writer`], [`readers`], [`folder`].
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,15 @@ use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 
+use crate::domain::delivery::DeliveryView;
+use crate::domain::pairing::Pairing;
 use crate::domain::pending::Item;
-use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
+use crate::domain::{DeliveryId, DigestId, Overview, Recipient, Seq, SessionId, Timestamp};
 use crate::meter::Meter;
 use crate::store::metrics::StoreMetrics;
 use crate::store::{
-    Append, Appended, ApprovalFilter, IntakeRow, Loaded, Most, Pending, SessionFilter, Slice, Snapshot, Store, StoreError, StoreFuture,
-    StoredRecord, Trouble,
+    Alias, Append, Appended, ApprovalFilter, DeliveryFilter, IntakeRow, Loaded, Most, PairingFilter, Pending, SessionFilter, Slice,
+    Snapshot, Store, StoreError, StoreFuture, StoredRecord, Trouble,
 };
 
 use folder::{Database, Folder};
@@ -29,6 +31,7 @@ use writer::{Command, Writer};
 
 mod folder;
 mod health;
+mod outside;
 mod read;
 mod readers;
 mod schema;
@@ -167,6 +170,57 @@ impl Store for SqliteStore {
 
     fn marked(&self) -> StoreFuture<Vec<SessionId>> {
         self.readers.run(|db| read::marked(db))
+    }
+
+    fn alias(&self, tenant: &str, scope: &str, name: &str) -> StoreFuture<Option<SessionId>> {
+        let (tenant, scope, name) = (tenant.to_owned(), scope.to_owned(), name.to_owned());
+        self.readers.run(move |db| outside::alias(db, &tenant, &scope, &name))
+    }
+
+    fn aliases(&self, session: &SessionId) -> StoreFuture<Vec<Alias>> {
+        let session = session.clone();
+        self.readers.run(move |db| outside::aliases(db, &session))
+    }
+
+    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()> {
+        self.writer.ask(|asked| Command::PutAliases(aliases, asked))
+    }
+
+    fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>> {
+        self.readers.run(move |db| outside::deliveries(db, &filter))
+    }
+
+    fn delivery(&self, id: &DeliveryId) -> StoreFuture<Option<DeliveryView>> {
+        let id = id.clone();
+        self.readers.run(move |db| outside::delivery(db, &id))
+    }
+
+    fn save_pairing(&self, pairing: Pairing) -> StoreFuture<()> {
+        let json = match serde_json::to_string(&pairing) {
+            Ok(json) => json,
+            Err(error) => return ready(Err(error.into())),
+        };
+        let saved = self.writer.ask(|asked| Command::SavePairing(Box::new(pairing), json, asked));
+        Box::pin(async { if saved.await? { Ok(()) } else { Err(StoreError("another stranger has that code".into())) } })
+    }
+
+    fn pairing(&self, tenant: &str, code: &str) -> StoreFuture<Option<Pairing>> {
+        let (tenant, code) = (tenant.to_owned(), code.to_owned());
+        self.readers.run(move |db| outside::pairing(db, &tenant, &code))
+    }
+
+    fn pairing_of(&self, tenant: &str, channel: &str, account: &str, id: &Recipient) -> StoreFuture<Option<Pairing>> {
+        let (tenant, channel, account, id) = (tenant.to_owned(), channel.to_owned(), account.to_owned(), id.clone());
+        self.readers.run(move |db| outside::pairing_of(db, &tenant, &channel, &account, &id))
+    }
+
+    fn pairings(&self, filter: PairingFilter) -> StoreFuture<Slice<Pairing>> {
+        self.readers.run(move |db| outside::pairings(db, &filter))
+    }
+
+    fn delete_pairing(&self, tenant: &str, code: &str) -> StoreFuture<bool> {
+        let (tenant, code) = (tenant.to_owned(), code.to_owned());
+        self.writer.ask(|asked| Command::DeletePairing(tenant, code, asked))
     }
 
     fn pending(&self) -> StoreFuture<Pending> {

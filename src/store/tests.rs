@@ -9,6 +9,7 @@ use crate::test_folder::TestFolder;
 mod append;
 mod deletion;
 mod lists;
+mod outside;
 mod random;
 pub(crate) mod samples;
 

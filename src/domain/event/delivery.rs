@@ -65,12 +65,42 @@ pub struct Handoff {
     pub until: Timestamp,
 }
 
-impl Outside {
-    pub(super) fn apply(&self, state: &mut SessionState, _head: &Head) -> Result<(), FoldError> {
-        match self {
-            Outside::AttachmentSettled(e) => state.inbox.settle(e),
-            Outside::Delivery(_) | Outside::Handoff(_) => {}
+impl Delivery {
+    /// The first record of a delivery. `parts` are not none.
+    pub fn first(delivery_id: DeliveryId, purpose: Purpose, to: Address, parts: Vec<Part>) -> Self {
+        let of = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        let (purpose, to, parts) = (Some(purpose), Some(to), Some(parts));
+        Self { purpose, to, parts, ..Self::of(delivery_id, 1, of, DeliveryState::Queued) }
+    }
+
+    /// A part is in that state, and no more is known of it.
+    pub fn of(delivery_id: DeliveryId, part: u32, of: u32, state: DeliveryState) -> Self {
+        Self {
+            delivery_id,
+            part,
+            of,
+            state,
+            channel_message_id: None,
+            code: None,
+            retry_at: None,
+            held: false,
+            purpose: None,
+            to: None,
+            parts: None,
         }
-        Ok(())
+    }
+}
+
+impl Outside {
+    pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
+        match self {
+            Outside::Delivery(e) => state.outbox.apply(head.at, e).map_err(|why| FoldError::inconsistent(head, why)),
+            Outside::AttachmentSettled(e) if state.inbox.settle(e) => Ok(()),
+            Outside::AttachmentSettled(_) => Err(FoldError::inconsistent(head, "no message waits for that attachment")),
+            Outside::Handoff(e) => {
+                state.handoff = (e.until > head.at).then(|| e.clone());
+                Ok(())
+            }
+        }
     }
 }

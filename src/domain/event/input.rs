@@ -114,7 +114,12 @@ impl Input {
 
     pub(super) fn apply(&self, state: &mut SessionState, head: &Head) -> Result<(), FoldError> {
         match self {
-            Input::MessageQueued(e) => state.inbox.push(head.seq, head.at, e.clone()),
+            Input::MessageQueued(e) => {
+                if let Some(from) = &e.reply_to {
+                    state.outbox.heard(head.at, from);
+                }
+                state.inbox.push(head.seq, head.at, e.clone());
+            }
             Input::MessageRemoved(e) => drop(state.inbox.claim(head, std::slice::from_ref(&e.message_id))?),
             Input::TurnStart(e) => {
                 let turn = head.turn.ok_or_else(|| FoldError::inconsistent(head, "turn_start without its turn"))?;
@@ -129,7 +134,7 @@ impl Input {
             Input::QueueDrain(e) => {
                 let claimed = state.inbox.claim(head, &e.message_ids)?;
                 let turn = state.open_turn(head)?;
-                turn.message_ids.extend(e.message_ids.iter().cloned());
+                turn.claims(&claimed);
                 turn.answered = false;
                 state.surface.user(&claimed);
             }

@@ -188,7 +188,7 @@ impl Walk {
     }
 
     fn turn_start(&mut self) -> AgentEvent {
-        TurnStart { message_ids: self.state.inbox.next_turn() }.into()
+        TurnStart { message_ids: self.claimable() }.into()
     }
 
     fn drain(&mut self) -> AgentEvent {

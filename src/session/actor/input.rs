@@ -6,7 +6,9 @@ use super::{Actor, LedgerError};
 use crate::domain::event::input::{MessageQueued, MessageRemoved, Mode, RemovedReason, Target};
 use crate::domain::event::session::{SessionCreated, SessionUpdated};
 use crate::domain::{MessageId, Overview};
-use crate::session::command::{Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Reply, SessionError, SessionPatch};
+use crate::session::command::{
+    Arrival, Cancelled, Control, Input, IntakeKey, Post, Posted, Queue, Removal, Reply, SessionError, SessionPatch,
+};
 use crate::store::IntakeRow;
 
 /// How many accepted keys an actor remembers. The index has them all; these are the ones that may not be durable yet.
@@ -17,11 +19,11 @@ const ACCEPTED_KEPT: usize = 256;
 pub(super) struct Accepted(VecDeque<(IntakeKey, Posted)>);
 
 impl Accepted {
-    fn find(&self, key: &IntakeKey) -> Option<(&IntakeKey, &Posted)> {
+    pub(super) fn find(&self, key: &IntakeKey) -> Option<(&IntakeKey, &Posted)> {
         self.0.iter().find(|(k, _)| (&k.scope, &k.external_id) == (&key.scope, &key.external_id)).map(|(k, p)| (k, p))
     }
 
-    fn remember(&mut self, key: IntakeKey, posted: Posted) {
+    pub(super) fn remember(&mut self, key: IntakeKey, posted: Posted) {
         self.0.push_back((key, posted));
         if self.0.len() > ACCEPTED_KEPT {
             self.0.pop_front();
@@ -37,6 +39,7 @@ impl Actor {
                 Ok(()) => self.post(post, reply),
                 Err(error) => refuse(reply, error),
             },
+            Input::Receive { arrival, reply } => self.receive(*arrival, reply),
         }
     }
 
@@ -46,8 +49,8 @@ impl Actor {
                 Ok(()) | Err(SessionError::Stopping) => self.cancel(queue, &by, reply),
                 Err(error) => refuse(reply, error),
             },
-            Control::TakeBack { message_id, by, reply } => match self.session_exists() {
-                Ok(()) => self.take_back(&message_id, by, reply),
+            Control::Remove { message_id, by, why, reply } => match self.session_exists() {
+                Ok(()) => self.remove(&message_id, by, why, reply),
                 Err(error) => refuse(reply, error),
             },
             Control::Resolve { id, answer, by, reply } => match self.session_exists() {
@@ -58,6 +61,7 @@ impl Actor {
                 Ok(()) => self.update(patch, reply),
                 Err(error) => refuse(reply, error),
             },
+            Control::Outward(outward) => self.on_outward(outward),
         }
     }
 
@@ -70,10 +74,29 @@ impl Actor {
             return Ok(());
         }
         self.stage(created)?;
+        self.learn_debounce();
         if let Some(row) = intake {
             self.ledger.intake(row);
         }
         self.answer_overview(reply);
+        Ok(())
+    }
+
+    /// A message from a place outside: it makes the session if that is not there.
+    fn receive(&mut self, arrival: Arrival, reply: Reply<Posted>) -> Result<(), LedgerError> {
+        let Arrival { created, aliases, post } = arrival;
+        if self.stopping.is_some() {
+            return refuse(reply, SessionError::Stopping);
+        }
+        if self.ledger.state.profile.is_none() {
+            self.stage(created)?;
+            self.learn_debounce();
+        }
+        let before = self.ledger.state.head;
+        self.post(post, reply)?;
+        if self.ledger.state.head > before {
+            self.ledger.aliases(aliases);
+        }
         Ok(())
     }
 
@@ -88,7 +111,7 @@ impl Actor {
         Ok(())
     }
 
-    fn answer_overview(&mut self, reply: Reply<Overview>) {
+    pub(super) fn answer_overview(&mut self, reply: Reply<Overview>) {
         let overview = Overview::of(&self.entry.id, &self.ledger.state).ok_or(SessionError::NotFound);
         self.ledger.when_durable(Box::new(move || drop(reply.send(overview))));
     }
@@ -105,7 +128,9 @@ impl Actor {
         if self.ledger.state.inbox.len() >= settings.setup.max_queue(&profile.agent) {
             return refuse(reply, SessionError::QueueFull);
         }
-        let mode = post.mode.unwrap_or_else(|| settings.setup.profile(&profile.channel).map_or(Mode::Followup, |p| p.mid_run));
+        let mode = post
+            .mode
+            .unwrap_or_else(|| settings.setup.profile(&profile.channel, profile.account.as_deref()).map_or(Mode::Followup, |p| p.mid_run));
         let takes_steer = self.running.as_ref().is_some_and(|r| !r.cancel.is_cancelled());
         let message_id = MessageId::from_uuid(settings.ids.uuid());
         let seq = self.stage(MessageQueued {
@@ -131,11 +156,15 @@ impl Actor {
         self.start_turn()
     }
 
-    fn take_back(&mut self, message_id: &MessageId, by: String, reply: Reply<()>) -> Result<(), LedgerError> {
+    fn remove(&mut self, message_id: &MessageId, by: String, why: Removal, reply: Reply<()>) -> Result<(), LedgerError> {
         if self.ledger.state.inbox.get(message_id).is_none() {
             return refuse(reply, SessionError::NotQueued);
         }
-        self.stage(MessageRemoved { message_id: message_id.clone(), by, reason: RemovedReason::TakenBack })?;
+        let reason = match why {
+            Removal::TakenBack => RemovedReason::TakenBack,
+            Removal::Retracted => RemovedReason::Retracted,
+        };
+        self.stage(MessageRemoved { message_id: message_id.clone(), by, reason })?;
         self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(())))));
         Ok(())
     }
@@ -150,15 +179,19 @@ impl Actor {
         if queue == Queue::Remove {
             removed.extend(self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()));
         }
+        let unanswered = self.ledger.state.inbox.waiting.iter().filter(|_| queue == Queue::Remove);
+        let unanswered = unanswered.filter_map(|q| q.message.reply_to.clone()).collect();
         for message_id in removed.clone() {
             self.stage(MessageRemoved { message_id, by: by.into(), reason: RemovedReason::Cancelled })?;
         }
+        self.tell_unanswered(unanswered)?;
         let cancelled = Cancelled { turn: self.ledger.state.turn.as_ref().map(|t| t.turn), removed };
         let Some(running) = &mut self.running else {
             self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
             return Ok(());
         };
         running.cancel.cancel();
+        running.cancelled_by.get_or_insert_with(|| by.into());
         running.cancels.push((reply, cancelled));
         self.cancel_waits()
     }

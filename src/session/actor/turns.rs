@@ -6,18 +6,21 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
+use super::handoff::Spoken;
 use super::port::{Port, PortCall};
 use super::{Actor, LedgerError, repair};
 use crate::agent::port::{Further, Proposal, Verdict};
 use crate::agent::{Begin, Blob, End, Output, StepInput, Turn};
+use crate::domain::burst::Claim;
 use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
 use crate::domain::event::tool::{Tool, ToolEnd};
 use crate::domain::event::turn::DoneReason;
-use crate::domain::{AgentEvent, ArtifactId, LiveEvent, MessageId, Timestamp};
+use crate::domain::{AgentEvent, ArtifactId, LiveEvent, MessageId, Overview, Timestamp};
 use crate::meter::Share;
 use crate::session::artifacts::Kept;
 use crate::session::command::{Cancelled, Reply};
+use crate::session::delivery::Typing;
 use crate::session::setup::Want;
 
 /// The turn that runs now.
@@ -36,6 +39,13 @@ pub(super) struct Running {
     spilled: Option<(ArtifactId, Vec<u8>)>,
     /// Who cancelled it: told when its end is on disk, for until then a crash would let it go on.
     pub(super) cancels: Vec<(Reply<Cancelled>, Cancelled)>,
+    /// Who was the first of them.
+    pub(super) cancelled_by: Option<String>,
+    /// What a person said who took over, and who is told that he has.
+    pub(super) spoken: Vec<Spoken>,
+    pub(super) taken: Vec<Reply<Overview>>,
+    /// Shown where its messages came from.
+    pub(super) typing: Typing,
 }
 
 pub(super) struct Deciding {
@@ -49,10 +59,12 @@ impl Actor {
         if self.ledger.state.turn.is_some() || self.stopping.is_some() {
             return Ok(());
         }
-        let message_ids = self.ledger.state.inbox.next_turn();
-        if message_ids.is_empty() {
+        self.end_handoff()?;
+        if self.ledger.state.handoff.is_some() || self.ledger.state.inbox.is_empty() {
             return Ok(());
         }
+        let now = self.shared.settings.clock.now();
+        let Claim::Now(message_ids) = self.ledger.state.inbox.next_turn(self.debounce, now) else { return Ok(()) };
         let claimed = message_ids.iter().filter_map(|id| self.ledger.state.inbox.get(id));
         let accepted = claimed.map(|queued| queued.at).min();
         self.stage(TurnStart { message_ids })?;
@@ -79,6 +91,8 @@ impl Actor {
         let want = Want {
             agent: &profile.agent,
             channel: &profile.channel,
+            account: profile.account.as_deref(),
+            addresses: &turn.addresses,
             model: turn.model.as_deref(),
             instructions: turn.instructions.as_deref(),
             started_at: turn.started_at,
@@ -113,8 +127,21 @@ impl Actor {
         self.turn = Some(Box::pin(crate::agent::run(turn)));
         self.port = Some(port);
         let counted = Share::one(&settings.metrics.running);
-        self.running =
-            Some(Running { cancel, deciding: None, opening: true, accepted, _counted: counted, blobs, spilled: None, cancels: Vec::new() });
+        self.running = Some(Running {
+            cancel,
+            deciding: None,
+            opening: true,
+            accepted,
+            _counted: counted,
+            blobs,
+            spilled: None,
+            cancels: Vec::new(),
+            cancelled_by: None,
+            spoken: Vec::new(),
+            taken: Vec::new(),
+            typing: Typing::default(),
+        });
+        self.show_typing();
         Ok(())
     }
 
@@ -192,12 +219,13 @@ impl Actor {
     /// Gives the turn its one honest end: whatever it lacks first, then `done`. The next turn begins if input waits for it.
     fn close_turn(&mut self, end: End) -> Result<(), LedgerError> {
         (self.turn, self.port) = (None, None);
-        let cancels = self.running.take().map(|r| r.cancels).unwrap_or_default();
+        let ended = self.running.take();
         for event in repair::close_step(&self.ledger.state) {
             self.stage(event)?;
         }
         let now = self.shared.settings.clock.now();
-        let Some(done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
+        let Some(mut done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
+        let answers = self.answers(&mut done, ended.as_ref().and_then(|r| r.cancelled_by.as_deref()));
         let (turn, session) = (self.ledger.state.last_turn, &self.entry.id);
         let (reason, code) = (done.reason.as_str(), done.code.as_deref());
         // what a provider says of a request that it does not like may quote it
@@ -214,11 +242,28 @@ impl Actor {
             }
         }
         self.stage(done)?;
+        for answer in answers {
+            self.queue(answer)?;
+        }
         self.ledger.urgent();
-        for (reply, cancelled) in cancels {
-            self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
+        if let Some(ended) = ended {
+            self.tell_ended(ended)?;
         }
         self.start_turn()
+    }
+
+    /// Whoever wanted the turn's end hears that it is there, and who took over has his say.
+    fn tell_ended(&mut self, ended: Running) -> Result<(), LedgerError> {
+        for (reply, cancelled) in ended.cancels {
+            self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(cancelled)))));
+        }
+        for spoken in ended.spoken {
+            self.speak(spoken)?;
+        }
+        for reply in ended.taken {
+            self.answer_overview(reply);
+        }
+        Ok(())
     }
 
     pub(super) fn step_input(&self) -> StepInput {
@@ -261,6 +306,7 @@ impl Actor {
         if !message_ids.is_empty() {
             let drain = QueueDrain { message_count: message_ids.len(), merged_text: texts.join("\n\n"), message_ids };
             self.stage(drain)?;
+            self.show_typing();
         } else if further == Further::IfInput {
             return Ok(None);
         }

@@ -6,7 +6,7 @@ use super::turns::Deciding;
 use super::{Actor, LedgerError, repair};
 use crate::agent::port::{Gate, Proposal, Verdict};
 use crate::domain::event::pending::{
-    ApprovalRequested, ClientCallRequested, ClientCallResult, QuestionAnswered, QuestionAsked, ToolApproval,
+    ApprovalRequested, ClientCallRequested, ClientCallResult, Pending, QuestionAnswered, QuestionAsked, ToolApproval,
 };
 use crate::domain::pending::{Decision, Item, ItemKind, Outcome, check_answers};
 use crate::domain::{AgentEvent, ApprovalId, QuestionId};
@@ -28,8 +28,12 @@ impl Actor {
                 Some(_) => None,
             };
             if let Some(event) = event {
+                let asked = asked_of(&event).cloned();
                 self.stage(event)?;
                 self.ledger.urgent();
+                if let Some(asked) = asked {
+                    self.ask_outside(&asked)?;
+                }
             }
         }
         if self.running.as_ref().is_some_and(|r| r.cancel.is_cancelled()) {
@@ -39,6 +43,9 @@ impl Actor {
             running.deciding = Some(Deciding { proposals, reply });
         }
         self.conclude();
+        if self.ledger.state.waits_for_person() {
+            self.show_typing();
+        }
         Ok(())
     }
 
@@ -77,6 +84,7 @@ impl Actor {
             // a turn that was dropped meanwhile does not hear it
             let _ = deciding.reply.send(verdicts);
         }
+        self.show_typing();
     }
 
     pub(super) fn cancel_waits(&mut self) -> Result<(), LedgerError> {
@@ -117,6 +125,14 @@ impl Actor {
         };
         self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(resolved)))));
         Ok(())
+    }
+}
+
+/// The approval that the event asks for.
+fn asked_of(event: &AgentEvent) -> Option<&ApprovalRequested> {
+    match event {
+        AgentEvent::Pending(Pending::ApprovalRequested(asked)) => Some(asked),
+        _ => None,
     }
 }
 

@@ -70,7 +70,7 @@ impl Setup for TestSetup {
         })
     }
 
-    fn profile(&self, _: &str) -> Option<Arc<ChannelProfile>> {
+    fn profile(&self, _: &str, _: Option<&str>) -> Option<Arc<ChannelProfile>> {
         Some(Arc::new(profile()))
     }
 

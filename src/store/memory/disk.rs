@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::outside::Pairings;
+use crate::domain::delivery::DeliveryView;
 use crate::domain::pending::{Item, ItemKind, ItemStatus};
-use crate::domain::{DigestId, Overview, Seq, SessionId, Timestamp};
+use crate::domain::{DeliveryId, DigestId, Overview, Seq, SessionId, Timestamp};
 use crate::store::{
     Append, Appended, ApprovalFilter, INTAKE_KEPT, IntakeRow, Loaded, Most, Pending, Position, SessionFilter, Slice, Snapshot,
     StoredRecord, TRANSCRIPT_KINDS,
@@ -13,19 +15,23 @@ use crate::store::{
 
 #[derive(Debug, Default)]
 pub(super) struct Disk {
-    sessions: BTreeMap<SessionId, Session>,
+    pub(super) sessions: BTreeMap<SessionId, Session>,
     intake: BTreeMap<(String, String, String), IntakeRow>,
+    /// By tenant, scope and name.
+    pub(super) aliases: BTreeMap<(String, String, String), SessionId>,
+    pub(super) pairings: Pairings,
 }
 
 #[derive(Debug)]
-struct Session {
-    overview: Overview,
+pub(super) struct Session {
+    pub(super) overview: Overview,
     deleted: bool,
     wake_at: Option<Timestamp>,
     records: Vec<StoredRecord>,
     blobs: BTreeMap<DigestId, Arc<[u8]>>,
     snapshot: Option<Snapshot>,
     items: BTreeMap<String, Item>,
+    pub(super) deliveries: BTreeMap<DeliveryId, DeliveryView>,
 }
 
 impl Disk {
@@ -48,6 +54,8 @@ impl Disk {
             session.blobs.entry(id.clone()).or_insert_with(|| bytes.clone());
         }
         session.items.extend(append.items.iter().map(|item| (item.id().to_owned(), item.clone())));
+        session.deliveries.extend(append.deliveries.iter().map(|view| (view.delivery_id.clone(), view.clone())));
+        self.put_aliases(append.aliases.clone());
         for row in &append.intake {
             let (tenant, scope, external_id) = row.key();
             self.intake.insert((tenant.into(), scope.into(), external_id.into()), row.clone());
@@ -56,11 +64,11 @@ impl Disk {
     }
 
     /// One that is not marked.
-    fn session(&self, id: &SessionId) -> Option<&Session> {
+    pub(super) fn session(&self, id: &SessionId) -> Option<&Session> {
         self.sessions.get(id).filter(|session| !session.deleted)
     }
 
-    fn live(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
+    pub(super) fn live(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         self.sessions.iter().filter(|(_, session)| !session.deleted)
     }
 
@@ -170,6 +178,7 @@ impl Disk {
         }
         for id in self.tree(id) {
             self.sessions.remove(&id);
+            self.aliases.retain(|_, session| *session != id);
             for row in self.intake.values_mut().filter(|row| row.session == id) {
                 row.message_id = None;
                 row.seq = 0;
@@ -223,6 +232,7 @@ impl Session {
             blobs: BTreeMap::new(),
             snapshot: None,
             items: BTreeMap::new(),
+            deliveries: BTreeMap::new(),
         }
     }
 
@@ -235,7 +245,7 @@ impl Session {
     }
 }
 
-fn take<T>(rows: impl Iterator<Item = (usize, T)>, most: Most) -> Slice<T> {
+pub(super) fn take<T>(rows: impl Iterator<Item = (usize, T)>, most: Most) -> Slice<T> {
     let Ok(slice) = Slice::take::<std::convert::Infallible>(rows.map(Ok), most);
     slice
 }
@@ -244,7 +254,7 @@ fn records<'r>(records: impl Iterator<Item = &'r StoredRecord>, most: Most) -> S
     take(records.map(|record| (record.json.len(), record.clone())), most)
 }
 
-fn json_bytes(row: &impl serde::Serialize) -> usize {
+pub(super) fn json_bytes(row: &impl serde::Serialize) -> usize {
     serde_json::to_string(row).map_or(0, |text| text.len())
 }
 

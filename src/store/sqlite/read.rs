@@ -23,7 +23,7 @@ fn unsigned(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
 }
 
 /// One row more than is wanted, which tells whether there are more.
-fn one_more(rows: usize) -> i64 {
+pub(super) fn one_more(rows: usize) -> i64 {
     limit(rows.saturating_add(1))
 }
 
@@ -34,7 +34,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<(usize, StoredRecord)> {
 }
 
 /// The JSON of a column, read, with its bytes.
-fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(usize, T), StoreError> {
+pub(super) fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<(usize, T), StoreError> {
     let text = row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?;
     Ok((text.len(), serde_json::from_str(text)?))
 }

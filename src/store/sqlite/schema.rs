@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::OpenError;
 
 /// Entry `i` brings a file from version `i` to `i + 1`.
-const MIGRATIONS: [&str; 2] = [include_str!("schema.sql"), OPEN_ITEMS];
+const MIGRATIONS: [&str; 3] = [include_str!("schema.sql"), OPEN_ITEMS, include_str!("schema_3.sql")];
 
 /// What waits is counted often, and is few of all that ever waited.
 const OPEN_ITEMS: &str = "CREATE INDEX item_open ON item (kind, session) WHERE status = 'pending'";

@@ -7,7 +7,9 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::outside;
 use super::read::{self, sql_int};
+use crate::domain::delivery::DeliveryView;
 use crate::domain::pending::{Item, ItemKind};
 use crate::domain::{SessionId, Timestamp};
 use crate::store::{Append, Appended, INTAKE_KEPT, Position, Snapshot, StoreError};
@@ -21,14 +23,17 @@ pub(super) struct Prepared {
     append: Append,
     overview: String,
     items: Vec<String>,
+    deliveries: Vec<(DeliveryView, String)>,
 }
 
 impl Prepared {
-    pub(super) fn new(append: Append) -> Result<Self, StoreError> {
+    pub(super) fn new(mut append: Append) -> Result<Self, StoreError> {
         append.check()?;
         let overview = serde_json::to_string(&append.overview)?;
         let items = append.items.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
-        Ok(Self { append, overview, items })
+        let json = |view: DeliveryView| serde_json::to_string(&view).map(|json| (view, json));
+        let deliveries = std::mem::take(&mut append.deliveries).into_iter().map(json).collect::<Result<_, _>>()?;
+        Ok(Self { append, overview, items, deliveries })
     }
 
     /// What of it goes to disk, nearly.
@@ -51,6 +56,8 @@ pub(super) fn append(db: &Connection, prepared: &Prepared) -> rusqlite::Result<A
     write_intake(db, append)?;
     write_blobs(db, session, append)?;
     write_items(db, session, prepared)?;
+    outside::write_deliveries(db, session, &append.overview, &prepared.deliveries)?;
+    outside::put_aliases(db, &append.aliases)?;
     Ok(Appended::Committed(append.position()))
 }
 
@@ -211,7 +218,8 @@ pub(super) fn erase(db: &Connection, session: &SessionId) -> rusqlite::Result<()
     }
     let hash_only = format!("{TREE} UPDATE intake SET message_id = NULL, seq = 0 WHERE session IN (SELECT id FROM tree)");
     db.execute(&hash_only, [session.as_str()])?;
-    for table in ["record", "blob", "snapshot", "item"] {
+    db.execute(&format!("{TREE} DELETE FROM alias WHERE session IN (SELECT id FROM tree)"), [session.as_str()])?;
+    for table in ["record", "blob", "snapshot", "item", "delivery"] {
         db.execute(&format!("{TREE} DELETE FROM {table} WHERE session IN (SELECT n FROM tree)"), [session.as_str()])?;
     }
     db.execute(&format!("{TREE} DELETE FROM session WHERE n IN (SELECT n FROM tree)"), [session.as_str()])?;

@@ -12,10 +12,11 @@ use tokio::sync::{mpsc, oneshot};
 use super::folder::Folder;
 use super::health::{self, Health};
 use super::write::{self, Prepared};
-use super::{OpenError, closed, schema};
+use super::{OpenError, closed, outside, schema};
 use crate::domain::SessionId;
+use crate::domain::pairing::Pairing;
 use crate::store::metrics::StoreMetrics;
-use crate::store::{Appended, Snapshot, StoreError, StoreFuture, Trouble};
+use crate::store::{Alias, Appended, Snapshot, StoreError, StoreFuture, Trouble};
 
 /// Requests in the queue. A session has at most one append in flight, so this is more sessions than one process runs; beyond it a request
 /// is refused at once rather than left to wait, for a future that was dropped while it waits would not have been asked.
@@ -42,6 +43,11 @@ pub(super) enum Command {
     SaveSnapshot(SessionId, Snapshot, Asked<()>),
     MarkDeleted(SessionId, Asked<bool>),
     Erase(SessionId, Asked<()>),
+    PutAliases(Vec<Alias>, Asked<()>),
+    /// With its JSON. False where another stranger has its code.
+    SavePairing(Box<Pairing>, String, Asked<bool>),
+    /// Tenant and code.
+    DeletePairing(String, String, Asked<bool>),
     /// Writes what changes nothing, to know whether the disk takes it.
     Try(Asked<()>),
     Close(Asked<()>),
@@ -162,7 +168,14 @@ impl Scribe {
         while let Some(command) = next {
             match command {
                 Command::Close(asked) => return (group, Some(asked)),
-                Command::Append(..) | Command::SaveSnapshot(..) | Command::MarkDeleted(..) | Command::Erase(..) | Command::Try(_) => {
+                Command::Append(..)
+                | Command::SaveSnapshot(..)
+                | Command::MarkDeleted(..)
+                | Command::Erase(..)
+                | Command::PutAliases(..)
+                | Command::SavePairing(..)
+                | Command::DeletePairing(..)
+                | Command::Try(_) => {
                     bytes += command.bytes();
                     group.push(command);
                 }
@@ -258,7 +271,8 @@ impl Command {
         match self {
             Self::Append(append, _) => append.bytes(),
             Self::SaveSnapshot(_, snapshot, _) => snapshot.state.len(),
-            Self::MarkDeleted(..) | Self::Erase(..) | Self::Try(_) | Self::Close(_) => 0,
+            Self::SavePairing(_, json, _) => json.len(),
+            Self::MarkDeleted(..) | Self::Erase(..) | Self::PutAliases(..) | Self::DeletePairing(..) | Self::Try(_) | Self::Close(_) => 0,
         }
     }
 
@@ -268,6 +282,9 @@ impl Command {
             Self::SaveSnapshot(session, snapshot, asked) => asked.outcome = Some(write::save_snapshot(db, session, snapshot)?),
             Self::MarkDeleted(session, asked) => asked.outcome = Some(write::mark_deleted(db, session)?),
             Self::Erase(session, asked) => asked.outcome = Some(write::erase(db, session)?),
+            Self::PutAliases(aliases, asked) => asked.outcome = Some(outside::put_aliases(db, aliases)?),
+            Self::SavePairing(pairing, json, asked) => asked.outcome = Some(outside::save_pairing(db, pairing, json)?),
+            Self::DeletePairing(tenant, code, asked) => asked.outcome = Some(outside::delete_pairing(db, tenant, code)?),
             Self::Try(asked) => asked.outcome = Some(schema::touch(db)?),
             Self::Close(asked) => asked.outcome = Some(()),
         }
@@ -277,8 +294,12 @@ impl Command {
     fn settle(self, commit: Result<(), StoreError>) {
         match self {
             Self::Append(_, asked) => asked.settle(commit),
-            Self::MarkDeleted(_, asked) => asked.settle(commit),
-            Self::SaveSnapshot(_, _, asked) | Self::Erase(_, asked) | Self::Try(asked) | Self::Close(asked) => asked.settle(commit),
+            Self::MarkDeleted(_, asked) | Self::SavePairing(_, _, asked) | Self::DeletePairing(_, _, asked) => asked.settle(commit),
+            Self::SaveSnapshot(_, _, asked)
+            | Self::Erase(_, asked)
+            | Self::PutAliases(_, asked)
+            | Self::Try(asked)
+            | Self::Close(asked) => asked.settle(commit),
         }
     }
 }

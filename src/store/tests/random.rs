@@ -4,11 +4,14 @@
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 
-use super::samples::{NOW, TENANT, all_approvals, all_sessions, append, approval, decided, id, intake};
+use super::samples::{
+    NOW, TENANT, alias, all_approvals, all_deliveries, all_pairings, all_sessions, append, approval, decided, delivery, id, intake, pairing,
+};
 use super::{Engine, Memory, Sqlite};
+use crate::domain::delivery::DeliveryState;
 use crate::domain::pending::Decision;
-use crate::domain::{DigestId, Timestamp};
-use crate::store::{Append, Most, Position, SessionFilter, Slice, Snapshot, Store, StoredRecord};
+use crate::domain::{DigestId, Recipient, Timestamp};
+use crate::store::{Append, DeliveryFilter, Most, PairingFilter, Position, SessionFilter, Slice, Snapshot, Store, StoredRecord};
 
 const SESSIONS: [&str; 4] = ["s0", "s1", "s2", "s3"];
 const KINDS: [&str; 3] = ["message", "done", "turn_start"];
@@ -23,7 +26,12 @@ enum Call {
         wake_at: Option<u64>,
         item: Option<(u8, bool)>,
         child: bool,
+        outside: Option<(u8, u8)>,
     },
+    PutAliases(Vec<(u8, usize)>),
+    /// A code, a number, perhaps another id.
+    Pair(u8, u8, Option<u8>),
+    Unpair(u8),
     Snapshot {
         session: usize,
         through_seq: u64,
@@ -45,10 +53,23 @@ fn call() -> impl Strategy<Value = Call> {
         prop::option::of(0u64..9),
         prop::option::of(any::<(u8, bool)>()),
         prop::bool::weighted(0.2),
+        prop::option::of(any::<(u8, u8)>()),
     )
-        .prop_map(|(session, lag, texts, key, wake_at, item, child)| Call::Append { session, lag, texts, key, wake_at, item, child });
+        .prop_map(|(session, lag, texts, key, wake_at, item, child, outside)| Call::Append {
+            session,
+            lag,
+            texts,
+            key,
+            wake_at,
+            item,
+            child,
+            outside,
+        });
     prop_oneof![
         12 => append,
+        2 => prop::collection::vec((0u8..4, 0..SESSIONS.len()), 1..3).prop_map(Call::PutAliases),
+        2 => (0u8..4, 0u8..3, prop::option::of(0u8..3)).prop_map(|(code, phone, user)| Call::Pair(code, phone, user)),
+        1 => (0u8..4).prop_map(Call::Unpair),
         1 => (session.clone(), 0u64..9).prop_map(|(session, through_seq)| Call::Snapshot { session, through_seq }),
         1 => session.clone().prop_map(Call::Mark),
         1 => session.prop_map(Call::Erase),
@@ -58,7 +79,7 @@ fn call() -> impl Strategy<Value = Call> {
 
 /// The append that the call means where the session stands at `head`; a lagging writer believes in an earlier place.
 fn written(head: u64, call: &Call) -> Option<Append> {
-    let Call::Append { session, lag, texts, key, wake_at, item, child } = call else { return None };
+    let Call::Append { session, lag, texts, key, wake_at, item, child, outside } = call else { return None };
     let name = SESSIONS[*session];
     let mut append = append(name, head.saturating_sub(*lag), &[]);
     append.records = texts
@@ -79,6 +100,11 @@ fn written(head: u64, call: &Call) -> Option<Append> {
             if *open { item } else { decided(item, Decision::Deny) }
         })
         .collect();
+    if let Some((n, state)) = outside {
+        append.aliases = vec![alias(&format!("phone:{}", n % 4), name)];
+        let state = DeliveryState::ALL[usize::from(*state) % DeliveryState::ALL.len()];
+        append.deliveries = vec![delivery(&format!("dlv_{name}_{}", n % 3), name, state, Timestamp(u64::from(n % 3)))];
+    }
     Some(append)
 }
 
@@ -102,6 +128,16 @@ async fn perform(store: &dyn Store, call: &Call) -> String {
         }
         Call::Mark(session) => format!("{:?}", store.mark_deleted(&id(SESSIONS[*session])).await.unwrap()),
         Call::Erase(session) => format!("{:?}", store.erase(&id(SESSIONS[*session])).await.unwrap()),
+        Call::PutAliases(named) => {
+            let aliases = named.iter().map(|(n, session)| alias(&format!("phone:{n}"), SESSIONS[*session])).collect();
+            format!("{:?}", store.put_aliases(aliases).await.unwrap())
+        }
+        Call::Pair(code, phone, user) => {
+            let user = user.map(|user| user.to_string());
+            let asked = pairing(&code.to_string(), &phone.to_string(), user.as_deref(), Timestamp(u64::from(code % 2)));
+            format!("{:?}", store.save_pairing(asked).await.map_err(|error| error.to_string()))
+        }
+        Call::Unpair(code) => format!("{:?}", store.delete_pairing(TENANT, &code.to_string()).await.unwrap()),
         Call::Restart => String::new(),
     }
 }
@@ -120,11 +156,33 @@ async fn contents(store: &dyn Store, blobs: &[DigestId]) -> Vec<String> {
         all.push(format!("{:?}", store.transcript(&session, 0, Most::rows(1000)).await.unwrap()));
         all.push(format!("{:?}", store.load(&session).await.unwrap()));
         all.push(format!("{:?}", store.overview(&session).await.unwrap()));
+        all.push(format!("{:?}", store.aliases(&session).await.unwrap()));
+        for delivery in (0..3).map(|n| format!("dlv_{session}_{n}")) {
+            all.push(format!("{:?}", store.delivery(&delivery.as_str().into()).await.unwrap()));
+            let after = Some(delivery.into());
+            all.push(format!("{:?}", store.deliveries(DeliveryFilter { after, ..all_deliveries() }).await.unwrap()));
+        }
+        let of_it = DeliveryFilter { session: Some(session.clone()), ..all_deliveries() };
+        all.push(format!("{:?}", store.deliveries(of_it).await.unwrap()));
         all.push(format!("{:?}", store.sessions(SessionFilter { after: Some(session), ..all_sessions() }).await.unwrap()));
     }
     for key in 0..6 {
         all.push(format!("{:?}", store.intake(TENANT, "ann /v1/sessions", &key.to_string()).await.unwrap()));
     }
+    for n in 0..4 {
+        all.push(format!("{:?}", store.alias(TENANT, "whatsapp:main", &format!("phone:{n}")).await.unwrap()));
+        let code = n.to_string();
+        all.push(format!("{:?}", store.pairing(TENANT, &code).await.unwrap()));
+        all.push(format!("{:?}", store.pairings(PairingFilter { after: Some(code.clone()), ..all_pairings() }).await.unwrap()));
+        for id in [Recipient::Phone(code.clone()), Recipient::User(code)] {
+            all.push(format!("{:?}", store.pairing_of(TENANT, "whatsapp", "main", &id).await.unwrap()));
+        }
+    }
+    for state in DeliveryState::ALL {
+        all.push(format!("{:?}", store.deliveries(DeliveryFilter { state: Some(state), ..all_deliveries() }).await.unwrap()));
+    }
+    all.push(format!("{:?}", store.deliveries(all_deliveries()).await.unwrap()));
+    all.push(format!("{:?}", store.pairings(all_pairings()).await.unwrap()));
     all.push(format!("{:?}", store.sessions(all_sessions()).await.unwrap()));
     all.push(format!("{:?}", store.approvals(all_approvals()).await.unwrap()));
     all.push(format!("{:?}", store.due(Timestamp(4), 2).await.unwrap()));

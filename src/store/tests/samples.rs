@@ -1,10 +1,12 @@
 //! Appends to write.
 
+use crate::domain::delivery::{DeliveryState, DeliveryView, Purpose};
 use crate::domain::event::pending::{ApprovalRequested, QuestionAsked};
 use crate::domain::overview::Status;
+use crate::domain::pairing::{Pairing, PairingStatus};
 use crate::domain::pending::{Decision, Item, ItemKind, Outcome};
-use crate::domain::{Args, Overview, SessionId, Timestamp};
-use crate::store::{Append, ApprovalFilter, IntakeRow, Position, SessionFilter, StoredRecord};
+use crate::domain::{Address, Args, Overview, Recipient, SessionId, Timestamp};
+use crate::store::{Alias, Append, ApprovalFilter, DeliveryFilter, IntakeRow, PairingFilter, Position, SessionFilter, StoredRecord};
 
 pub(in crate::store) const TENANT: &str = "acme";
 pub(in crate::store) const NOW: Timestamp = Timestamp(1_700_000_000_000);
@@ -27,6 +29,8 @@ pub(crate) fn append(session: &str, expected: u64, kinds: &[&str]) -> Append {
         blobs: Vec::new(),
         overview,
         items: Vec::new(),
+        aliases: Vec::new(),
+        deliveries: Vec::new(),
     }
 }
 
@@ -94,6 +98,55 @@ pub(in crate::store) fn question(id: &str) -> Item {
 
 pub(in crate::store) fn decided(item: Item, decision: Decision) -> Item {
     Item { outcome: Some(Outcome::Decision { decision, by: Some("bob".into()), note: None }), ..item }
+}
+
+pub(in crate::store) fn alias(name: &str, session: &str) -> Alias {
+    Alias { tenant: TENANT.into(), scope: "whatsapp:main".into(), name: name.into(), session: session.into() }
+}
+
+pub(in crate::store) fn delivery(id: &str, session: &str, state: DeliveryState, created_at: Timestamp) -> DeliveryView {
+    let to = Address { channel: "whatsapp".into(), account: "main".into(), to: Recipient::Phone("1".into()), message: None };
+    DeliveryView {
+        delivery_id: id.into(),
+        session_id: session.into(),
+        purpose: Purpose::Answer,
+        to,
+        state,
+        part: 1,
+        of: 2,
+        code: None,
+        held: false,
+        retry_at: None,
+        channel_message_ids: Vec::new(),
+        created_at,
+        updated_at: created_at,
+    }
+}
+
+/// Of a stranger with a number and, where `user` is one, an id of the platform's.
+pub(in crate::store) fn pairing(code: &str, phone: &str, user: Option<&str>, asked_at: Timestamp) -> Pairing {
+    let ids = std::iter::once(Recipient::Phone(phone.into())).chain(user.map(|user| Recipient::User(user.into())));
+    Pairing {
+        tenant: TENANT.into(),
+        channel: "whatsapp".into(),
+        account: "main".into(),
+        ids: ids.collect(),
+        name: None,
+        code: code.into(),
+        status: PairingStatus::Pending,
+        asked_at,
+        expires_at: asked_at,
+        codes: 1,
+        told: false,
+    }
+}
+
+pub(in crate::store) fn all_deliveries() -> DeliveryFilter {
+    DeliveryFilter { tenant: TENANT.into(), limit: 100, ..DeliveryFilter::default() }
+}
+
+pub(in crate::store) fn all_pairings() -> PairingFilter {
+    PairingFilter { tenant: TENANT.into(), limit: 100, ..PairingFilter::default() }
 }
 
 pub(in crate::store) fn all_sessions() -> SessionFilter {

@@ -87,6 +87,8 @@ fn rename(session: &str, overview: &Overview, expected: u64, seq: u64, title: &s
         blobs: vec![],
         overview: Overview { head: seq, title: Some(title.into()), ..overview.clone() },
         items: vec![],
+        aliases: vec![],
+        deliveries: vec![],
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) async fn create(
 
 fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<SessionCreated, ApiError> {
     let channel = create.channel.unwrap_or_else(|| "api".into());
-    if gateway.sessions.settings().setup.profile(&channel).is_none() {
+    if gateway.sessions.settings().setup.profile(&channel, None).is_none() {
         return Err(no_channel("/channel", &channel));
     }
     gateway.channel_open_to(caller, &channel, "a cli session")?;

@@ -1,0 +1,290 @@
+//! Answers on their way, as the ledger tells them: what waits, what is being sent, and what was sent lately.
+//!
+//! To one place everything goes strictly in order, part by part; places do not wait for each other. A part that is dead ends its delivery,
+//! and the next one to that place goes on. How the records change it is in [`fold`].
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::delivery::{DeliveryState, DeliveryView, Part, Purpose};
+use super::{Address, DeliveryId, SessionId, Timestamp};
+
+pub mod fold;
+#[cfg(test)]
+mod tests;
+
+/// How long after nobody knows whether a part was sent a status may still tell: WhatsApp's come within seconds, or after an outage of minutes.
+pub const UNKNOWN_FOR: Duration = Duration::from_secs(10 * 60);
+/// How long one part may be in sending before nobody is believed to send it any more: several times what a request may take.
+pub const SENDING_FOR: Duration = Duration::from_secs(2 * 60);
+/// Deliveries that wait at once. Beyond it the oldest is given up: whoever cannot be reached for so long does not want all of it.
+pub const MOST_OPEN: usize = 64;
+/// Deliveries that are over and may still hear a status, or be tried again.
+const RECENT: usize = 32;
+/// Places that one session remembers to have heard from or to have told something.
+const PLACES: usize = 16;
+
+/// What a session says to places outside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outbox {
+    /// Not over, in the order in which they go to their places.
+    pub open: Vec<Outgoing>,
+    /// Over lately, the newest last.
+    pub recent: VecDeque<Outgoing>,
+    /// The newest last.
+    places: VecDeque<Place>,
+}
+
+/// A place, with the address as it was last captured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Place {
+    address: Address,
+    last_inbound: Option<Timestamp>,
+    last_notice: Option<Timestamp>,
+}
+
+/// One delivery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outgoing {
+    pub delivery_id: DeliveryId,
+    pub purpose: Purpose,
+    pub to: Address,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// Never none.
+    pub parts: Vec<OutPart>,
+}
+
+/// One part of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutPart {
+    /// Empty once it has arrived and the delivery is over.
+    pub content: Part,
+    pub state: DeliveryState,
+    /// Since when.
+    pub since: Timestamp,
+    /// How often it was sent.
+    pub attempts: u32,
+    pub code: Option<String>,
+    /// It waits for the receiver to write.
+    pub held: bool,
+    pub retry_at: Option<Timestamp>,
+    pub channel_message_id: Option<String>,
+    /// It had arrived when the platform told that it had not.
+    pub denied: bool,
+}
+
+/// What a status changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// It was known, or comes too late to count.
+    Nothing,
+    /// It is worth a record.
+    Record,
+}
+
+impl Outbox {
+    /// The delivery, on its way or over lately.
+    pub fn get(&self, id: &DeliveryId) -> Option<&Outgoing> {
+        self.open.iter().chain(&self.recent).find(|o| o.delivery_id == *id)
+    }
+
+    /// The part (from 1) that the platform calls so.
+    pub fn sent_as(&self, channel_message_id: &str) -> Option<(&Outgoing, u32)> {
+        let part = |o: &Outgoing| o.parts.iter().position(|p| p.channel_message_id.as_deref() == Some(channel_message_id));
+        self.open.iter().chain(&self.recent).find_map(|o| part(o).map(|at| (o, number(at))))
+    }
+
+    /// The first part that is to be sent by `now`.
+    pub fn due(&self, now: Timestamp) -> Option<(&Outgoing, u32)> {
+        let first = self.first_of_places().find(|o| o.ready_at().is_some_and(|at| at <= now))?;
+        first.next().map(|at| (first, number(at)))
+    }
+
+    /// When the next part is to be sent: now for a time that is past.
+    pub fn ready_at(&self) -> Option<Timestamp> {
+        self.first_of_places().filter_map(Outgoing::ready_at).min()
+    }
+
+    /// When something of it is to be done, by itself: a time that is past for what is to be done now. Nothing is held for a time.
+    pub fn wakes_at(&self) -> Option<Timestamp> {
+        self.ready_at().into_iter().chain(self.open.iter().filter_map(Outgoing::lapses_at)).min()
+    }
+
+    /// The earliest time after `now` at which something of it changes by itself.
+    pub fn changes_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let later = self.first_of_places().filter_map(Outgoing::ready_at).filter(|at| *at > now);
+        later.chain(self.open.iter().filter_map(Outgoing::lapses_at)).min()
+    }
+
+    /// Parts that have been in sending, or unknown, for too long.
+    pub fn lapsed(&self, now: Timestamp) -> impl Iterator<Item = (&Outgoing, u32)> {
+        let late = self.open.iter().filter(move |o| o.lapses_at().is_some_and(|at| at <= now));
+        late.filter_map(|o| o.next().map(|at| (o, number(at))))
+    }
+
+    /// Parts in sending whose sender ended with the process before `started_at`.
+    pub fn orphans(&self, started_at: Timestamp) -> impl Iterator<Item = (&Outgoing, u32)> {
+        let next = self.open.iter().filter_map(|o| o.next().map(|at| (o, at)));
+        let orphan = move |o: &Outgoing, at: usize| o.parts[at].state == DeliveryState::Sending && o.parts[at].since < started_at;
+        next.filter(move |(o, at)| orphan(o, *at)).map(|(o, at)| (o, number(at)))
+    }
+
+    pub fn is_sending(&self) -> bool {
+        self.open.iter().any(|o| o.state() == Some(DeliveryState::Sending))
+    }
+
+    /// When somebody last wrote from there.
+    pub fn last_inbound(&self, place: &Address) -> Option<Timestamp> {
+        self.place(place)?.last_inbound
+    }
+
+    /// When a sentence of the gateway's own last went there.
+    pub fn last_notice(&self, place: &Address) -> Option<Timestamp> {
+        self.place(place)?.last_notice
+    }
+
+    /// Where the newest input with an address came from.
+    pub fn reply_to(&self) -> Option<&Address> {
+        self.places.iter().filter(|p| p.last_inbound.is_some()).max_by_key(|p| p.last_inbound).map(|p| &p.address)
+    }
+
+    /// Deliveries that wait for somebody to write from there.
+    pub fn held_for<'a>(&'a self, place: &'a Address) -> impl Iterator<Item = &'a Outgoing> {
+        self.open.iter().filter(move |o| o.to.same_place(place) && o.parts.iter().any(|p| p.held))
+    }
+
+    fn place(&self, place: &Address) -> Option<&Place> {
+        self.places.iter().find(|p| p.address.same_place(place))
+    }
+
+    /// Of each place the delivery that goes before all others.
+    fn first_of_places(&self) -> impl Iterator<Item = &Outgoing> {
+        let is_first = |(i, o): &(usize, &Outgoing)| !self.open[..*i].iter().any(|before| before.to.same_place(&o.to));
+        self.open.iter().enumerate().filter(is_first).map(|(_, o)| o)
+    }
+}
+
+impl Outgoing {
+    /// The part (from 1), if it has so many.
+    pub fn part(&self, part: u32) -> Option<&OutPart> {
+        self.parts.get(usize::try_from(part).ok()?.checked_sub(1)?)
+    }
+
+    pub fn of(&self) -> u32 {
+        number(self.parts.len().saturating_sub(1))
+    }
+
+    /// The first part that is not sent, from 0; `None` once all are, or one is dead.
+    fn next(&self) -> Option<usize> {
+        let next = self.parts.iter().position(|p| !p.is_over())?;
+        (self.parts[next].state != DeliveryState::Dead).then_some(next)
+    }
+
+    /// The first part (from 1) that is not sent, where nobody is sending it.
+    pub fn unsent(&self) -> Option<u32> {
+        self.next().filter(|at| self.parts[*at].state != DeliveryState::Sending).map(number)
+    }
+
+    /// The state of the first part that is not sent.
+    fn state(&self) -> Option<DeliveryState> {
+        self.next().map(|at| self.parts[at].state)
+    }
+
+    /// When its next part may be sent; `None` where something else comes first.
+    fn ready_at(&self) -> Option<Timestamp> {
+        let part = &self.parts[self.next()?];
+        let waits = matches!(part.state, DeliveryState::Queued | DeliveryState::Failed) && !part.held;
+        waits.then(|| part.retry_at.unwrap_or_default())
+    }
+
+    /// When its next part is given up as it stands.
+    fn lapses_at(&self) -> Option<Timestamp> {
+        let part = &self.parts[self.next()?];
+        match part.state {
+            DeliveryState::Sending => Some(part.since + SENDING_FOR),
+            DeliveryState::Unknown => Some(part.since + UNKNOWN_FOR),
+            DeliveryState::Queued | DeliveryState::Failed | DeliveryState::Dead => None,
+            DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read => None,
+        }
+    }
+
+    /// What a new attempt would send: the first part that is dead, waits, or did not arrive.
+    pub fn again(&self) -> Option<u32> {
+        let may = |p: &OutPart| matches!(p.state, DeliveryState::Dead | DeliveryState::Failed | DeliveryState::Queued);
+        let first = self.parts.iter().position(|p| !matches!(p.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read))?;
+        may(&self.parts[first]).then_some(number(first))
+    }
+
+    /// As lists show it.
+    pub fn view(&self, session: &SessionId) -> DeliveryView {
+        let unsent = self.parts.iter().position(|p| !p.is_over());
+        let least = || (0..self.parts.len()).min_by_key(|at| self.parts[*at].rank());
+        let at = unsent.or_else(least).unwrap_or_default();
+        let part = &self.parts[at];
+        DeliveryView {
+            delivery_id: self.delivery_id.clone(),
+            session_id: session.clone(),
+            purpose: self.purpose,
+            to: self.to.clone(),
+            state: part.state,
+            part: number(at),
+            of: self.of(),
+            code: part.code.clone(),
+            held: part.held,
+            retry_at: part.retry_at,
+            channel_message_ids: self.parts.iter().filter_map(|p| p.channel_message_id.clone()).collect(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        }
+    }
+}
+
+impl OutPart {
+    /// The platform took it; it may have told later that it did not arrive.
+    pub fn is_over(&self) -> bool {
+        self.rank() > 0
+    }
+
+    /// How far it is; states that come in any order never go back. 0 until the platform has it.
+    fn rank(&self) -> u8 {
+        match self.state {
+            DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Unknown | DeliveryState::Dead => 0,
+            DeliveryState::Failed if self.retry_at.is_some() => 0,
+            state => rank(state),
+        }
+    }
+
+    /// Whether what the platform tells later of the message that it calls so is worth a record.
+    pub fn merge(&self, told: DeliveryState, channel_message_id: &str) -> Merge {
+        let other = self.channel_message_id.as_ref().is_some_and(|known| known != channel_message_id);
+        let counts = match told {
+            DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read => rank(told) > self.rank(),
+            DeliveryState::Failed => match self.state {
+                DeliveryState::Sending | DeliveryState::Unknown | DeliveryState::Sent => true,
+                DeliveryState::Delivered | DeliveryState::Read => !self.denied,
+                DeliveryState::Queued | DeliveryState::Failed | DeliveryState::Dead => false,
+            },
+            DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Unknown | DeliveryState::Dead => false,
+        };
+        if counts && !other { Merge::Record } else { Merge::Nothing }
+    }
+}
+
+/// Of what a platform tells. That something did not arrive says less than that it did.
+fn rank(told: DeliveryState) -> u8 {
+    match told {
+        DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Unknown | DeliveryState::Dead => 0,
+        DeliveryState::Sent => 1,
+        DeliveryState::Failed => 2,
+        DeliveryState::Delivered => 3,
+        DeliveryState::Read => 4,
+    }
+}
+
+/// Parts count from 1.
+fn number(at: usize) -> u32 {
+    u32::try_from(at + 1).unwrap_or(u32::MAX)
+}

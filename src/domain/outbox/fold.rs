@@ -1,0 +1,147 @@
+//! How records change the outbox.
+
+use super::{OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
+use crate::domain::delivery::{DeliveryState, Part, Purpose};
+use crate::domain::event::delivery::Delivery;
+use crate::domain::{Address, Timestamp};
+
+impl Outbox {
+    /// # Errors
+    /// Why the record does not follow.
+    pub(in crate::domain) fn apply(&mut self, at: Timestamp, event: &Delivery) -> Result<(), &'static str> {
+        if let (DeliveryState::Queued, Some(to), Some(parts)) = (event.state, &event.to, &event.parts) {
+            return self.queue(at, event, to, parts);
+        }
+        let mut outgoing = self.take(event)?;
+        let place = outgoing.place;
+        let next = outgoing.delivery.next();
+        let index = usize::try_from(event.part).unwrap_or(usize::MAX).saturating_sub(1);
+        if event.of != outgoing.delivery.of() || event.part == 0 || index >= outgoing.delivery.parts.len() {
+            return Err("the delivery has no such part");
+        }
+        outgoing.delivery.parts[index].become_(at, event, next == Some(index))?;
+        outgoing.delivery.updated_at = at;
+        self.put(outgoing.delivery, place);
+        Ok(())
+    }
+
+    /// Somebody wrote from there: what waited for that waits no longer.
+    pub(in crate::domain) fn heard(&mut self, at: Timestamp, from: &Address) {
+        for outgoing in self.open.iter_mut().filter(|o| o.to.same_place(from)) {
+            for part in outgoing.parts.iter_mut().filter(|p| p.held) {
+                part.held = false;
+                outgoing.updated_at = at;
+            }
+        }
+        self.touch(from, |place| place.last_inbound = Some(at));
+    }
+
+    fn queue(&mut self, at: Timestamp, event: &Delivery, to: &Address, parts: &[Part]) -> Result<(), &'static str> {
+        let purpose = event.purpose.ok_or("a delivery without its purpose")?;
+        if self.get(&event.delivery_id).is_some() {
+            return Err("the delivery is known");
+        }
+        if parts.is_empty() || event.part != 1 || usize::try_from(event.of) != Ok(parts.len()) {
+            return Err("a delivery begins with its first part, and says how many there are");
+        }
+        if purpose == Purpose::Notice {
+            self.touch(to, |place| place.last_notice = Some(at));
+        }
+        let mut parts: Vec<OutPart> = parts.iter().map(|content| OutPart::new(at, content)).collect();
+        (parts[0].held, parts[0].retry_at) = (event.held, event.retry_at);
+        let delivery_id = event.delivery_id.clone();
+        self.open.push(Outgoing { delivery_id, purpose, to: to.clone(), created_at: at, updated_at: at, parts });
+        Ok(())
+    }
+
+    /// Out of the list that has it.
+    fn take(&mut self, event: &Delivery) -> Result<Taken, &'static str> {
+        let named = |o: &Outgoing| o.delivery_id == event.delivery_id;
+        if let Some(at) = self.open.iter().position(named) {
+            return Ok(Taken { delivery: self.open.remove(at), place: Some(at) });
+        }
+        let at = self.recent.iter().position(named).ok_or("no such delivery is known")?;
+        self.recent.remove(at).map(|delivery| Taken { delivery, place: None }).ok_or("no such delivery is known")
+    }
+
+    /// Back where it was, or to where it belongs now.
+    fn put(&mut self, mut delivery: Outgoing, place: Option<usize>) {
+        if delivery.next().is_some() {
+            let end = self.open.len();
+            self.open.insert(place.unwrap_or(end), delivery);
+            return;
+        }
+        for part in delivery.parts.iter_mut().filter(|p| matches!(p.state, DeliveryState::Delivered | DeliveryState::Read)) {
+            part.content = Part::default();
+        }
+        self.recent.push_back(delivery);
+        if self.recent.len() > RECENT {
+            // what is dead may be wanted again
+            let sent = self.recent.iter().position(|o| !o.parts.iter().any(|p| p.state == DeliveryState::Dead));
+            self.recent.remove(sent.unwrap_or_default());
+        }
+    }
+
+    fn touch(&mut self, address: &Address, change: impl FnOnce(&mut Place)) {
+        let known = self.places.iter().position(|p| p.address.same_place(address)).and_then(|at| self.places.remove(at));
+        let mut place = known.unwrap_or_else(|| Place { address: address.clone(), last_inbound: None, last_notice: None });
+        if address.message.is_some() {
+            place.address = address.clone();
+        }
+        change(&mut place);
+        self.places.push_back(place);
+        if self.places.len() > PLACES {
+            self.places.pop_front();
+        }
+    }
+}
+
+/// A delivery out of its list, and where it stood among the open ones.
+struct Taken {
+    delivery: Outgoing,
+    place: Option<usize>,
+}
+
+impl OutPart {
+    fn new(at: Timestamp, content: &Part) -> Self {
+        Self {
+            content: content.clone(),
+            state: DeliveryState::Queued,
+            since: at,
+            attempts: 0,
+            code: None,
+            held: false,
+            retry_at: None,
+            channel_message_id: None,
+            denied: false,
+        }
+    }
+
+    /// `is_next` where it is the first part of its delivery that is not sent.
+    fn become_(&mut self, at: Timestamp, event: &Delivery, is_next: bool) -> Result<(), &'static str> {
+        use DeliveryState::{Dead, Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
+        let over = self.is_over();
+        match event.state {
+            Sending if !matches!(self.state, Queued | Failed) || over || !is_next => return Err("the part is not the one to be sent"),
+            Sending => self.attempts += 1,
+            Unknown if self.state != Sending => return Err("the part was not being sent"),
+            Failed if event.retry_at.is_some() && self.state != Sending => return Err("the part was not being sent"),
+            Failed if matches!(self.state, Delivered | Read) => {
+                self.denied = true;
+                return Ok(());
+            }
+            Failed if matches!(self.state, Queued | Dead) => return Err("the part was not sent"),
+            Queued if matches!(self.state, Sent | Delivered | Read | Unknown) => return Err("the part was sent, or may have been"),
+            Queued => (self.channel_message_id, self.denied) = (None, false),
+            Dead if over => return Err("the part was sent"),
+            Sent | Delivered | Read if super::rank(event.state) <= self.rank() => return Err("the part is further than that"),
+            Unknown | Failed | Dead | Sent | Delivered | Read => {}
+        }
+        if event.channel_message_id.is_some() {
+            self.channel_message_id.clone_from(&event.channel_message_id);
+        }
+        (self.state, self.since, self.held, self.retry_at) = (event.state, at, event.held, event.retry_at);
+        self.code.clone_from(&event.code);
+        Ok(())
+    }
+}
