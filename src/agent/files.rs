@@ -50,21 +50,28 @@ impl Agent {
         if of == self.shown.of {
             return Ok(());
         }
-        let mut kept = BTreeMap::new();
-        for file in files::wanted(&input.surface, self.turn.model.provider.takes()) {
-            let read = match self.shown.kept.remove(&file.attachment_id) {
-                Some(bytes) => Some(bytes),
-                None => {
-                    let reading = self.turn.attachments.attachment(file);
-                    let read = self.turn.cancel.run_until_cancelled(reading).await.ok_or_else(Failure::cancelled)?;
-                    read.map_err(|why| unreadable(&why))?
-                }
-            };
-            kept.extend(read.map(|bytes| (file.attachment_id.clone(), bytes)));
-        }
+        let kept = self.turn.cancel.run_until_cancelled(self.kept(input)).await.ok_or_else(Failure::cancelled)??;
         (self.shown.of, self.shown.kept) = (of, kept);
         self.show(input);
         Ok(())
+    }
+
+    /// The bytes of what is shown. The record that a file is kept may just have begun this turn, and its blob is not there before it.
+    async fn kept(&self, input: &StepInput) -> Result<BTreeMap<AttachmentId, Bytes>, Failure> {
+        let (mut kept, mut is_durable) = (BTreeMap::new(), false);
+        for file in files::wanted(&input.surface, self.turn.model.provider.takes()) {
+            let id = &file.attachment_id;
+            if let Some(bytes) = self.shown.kept.get(id) {
+                kept.insert(id.clone(), bytes.clone());
+                continue;
+            }
+            if !std::mem::replace(&mut is_durable, true) {
+                self.turn.port.durable().await;
+            }
+            let read = self.turn.attachments.attachment(file).await.map_err(|why| unreadable(&why))?;
+            kept.extend(read.map(|bytes| (id.clone(), bytes)));
+        }
+        Ok(kept)
     }
 
     /// Whether the same is to be asked once more without the files, after an error that would end the step.

@@ -214,7 +214,8 @@ impl Outgoing {
     /// What a new attempt would send: the first part that is dead, waits, or did not arrive.
     pub fn again(&self) -> Option<u32> {
         let may = |p: &OutPart| matches!(p.state, DeliveryState::Dead | DeliveryState::Failed | DeliveryState::Queued);
-        let first = self.parts.iter().position(|p| !matches!(p.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read))?;
+        let first =
+            self.parts.iter().position(|p| !matches!(p.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read))?;
         may(&self.parts[first]).then_some(number(first))
     }
 

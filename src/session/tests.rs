@@ -5,6 +5,7 @@ mod crash;
 mod cursor;
 mod faults;
 mod feed;
+mod files;
 mod metrics;
 mod rebuild;
 mod records;

@@ -249,9 +249,8 @@ impl Actor {
         let outbox = &self.ledger.state.outbox;
         let named = status.delivery_id.as_ref().zip(status.part).and_then(|(id, part)| outbox.get(id).map(|o| (o, part)));
         let found = named.or_else(|| outbox.sent_as(&status.channel_message_id));
-        let told = found.filter(|(o, part)| {
-            o.part(*part).is_some_and(|p| p.merge(status.state, &status.channel_message_id) == Merge::Record)
-        });
+        let told =
+            found.filter(|(o, part)| o.part(*part).is_some_and(|p| p.merge(status.state, &status.channel_message_id) == Merge::Record));
         if let Some((outgoing, part)) = told {
             let channel_message_id = Some(status.channel_message_id);
             let event = Delivery { channel_message_id, code: status.code, ..of(outgoing, part, status.state) };
