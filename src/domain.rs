@@ -5,8 +5,8 @@
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
 //! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`], [`delivery`] and [`outbox`]
 //! (what comes from places outside and goes there), [`burst`] (when input begins a turn), [`live`] (what is never a record), [`mod@pending`],
-//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], and [`sse`], which reads
-//! streams for clients and providers alike.
+//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], [`visible`] (what text
+//! hides), and [`sse`], which reads streams for clients and providers alike.
 
 pub mod address;
 pub mod api_key;
@@ -35,6 +35,7 @@ pub mod time;
 pub mod toolset;
 pub mod usage;
 pub mod view;
+pub mod visible;
 
 pub use address::{Address, Recipient};
 pub use args::Args;

@@ -5,10 +5,8 @@
 
 use std::borrow::Cow;
 
-/// For exact text, such as the arguments of an approval: every control, direction and invisible character as `\u{..}`.
-pub(super) fn exact(text: &str) -> Cow<'_, str> {
-    replace(text, |c| c.is_control() || is_hidden(c))
-}
+pub(super) use crate::domain::visible::exact;
+use crate::domain::visible::replace;
 
 /// For prose: line breaks and tabs stay, and so do the direction marks of right-to-left scripts; escape sequences do not.
 pub(super) fn prose(text: &str) -> Cow<'_, str> {
@@ -22,29 +20,6 @@ pub(super) fn brief(text: &str, max: usize) -> String {
         Some((at, _)) => format!("{}…", &shown[..at]),
         None => shown.into_owned(),
     }
-}
-
-/// Bidirectional controls, zero-width and other characters that draw nothing: Unicode 16, `Bidi_Control` and the invisible ones of
-/// `Default_Ignorable_Code_Point` that occur in text, plus the line separators.
-fn is_hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-fn replace(text: &str, hide: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&hide) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        match hide(c) {
-            true => shown.extend(c.escape_unicode()),
-            false => shown.push(c),
-        }
-    }
-    Cow::Owned(shown)
 }
 
 #[cfg(test)]

@@ -108,8 +108,12 @@ impl Outbox {
         self.first_of_places().filter_map(Outgoing::ready_at).min()
     }
 
-    /// When something of it is to be done, by itself: a time that is past for what is to be done now. Nothing is held for a time.
+    /// When a session that sleeps is to wake for it: a time that is past for what is to be done now, as for what is being sent, which only
+    /// a process that ended can have left so. Nothing is held for a time.
     pub fn wakes_at(&self) -> Option<Timestamp> {
+        if self.is_sending() {
+            return Some(Timestamp::default());
+        }
         self.ready_at().into_iter().chain(self.open.iter().filter_map(Outgoing::lapses_at)).min()
     }
 

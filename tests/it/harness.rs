@@ -13,6 +13,7 @@ mod checks;
 pub(crate) mod contract;
 pub(crate) mod disk;
 pub(crate) mod gateway;
+pub(crate) mod graph;
 pub(crate) mod http;
 pub(crate) mod ledger;
 pub(crate) mod provider;
@@ -24,6 +25,7 @@ pub(crate) mod view;
 
 pub(crate) use caller::Caller;
 pub(crate) use gateway::{Gateway, Settings};
+pub(crate) use graph::Graph;
 pub(crate) use http::Answer;
 pub(crate) use provider::Provider;
 pub(crate) use reply::Reply;

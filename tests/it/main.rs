@@ -42,4 +42,5 @@ mod token;
 mod turns;
 mod views;
 mod web_fetch;
+mod whatsapp_graph;
 mod wire;

@@ -135,7 +135,8 @@ impl OutPart {
             Queued => (self.channel_message_id, self.denied) = (None, false),
             Dead if over => return Err("the part was sent"),
             Sent | Delivered | Read if super::rank(event.state) <= self.rank() => return Err("the part is further than that"),
-            Unknown | Failed | Dead | Sent | Delivered | Read => {}
+            Delivered | Read => self.denied |= self.state == Failed && over,
+            Unknown | Failed | Dead | Sent => {}
         }
         if event.channel_message_id.is_some() {
             self.channel_message_id.clone_from(&event.channel_message_id);

@@ -9,7 +9,7 @@ use crate::domain::View;
 use crate::domain::view::May;
 
 /// The words of the design, by view: `(kind, field)`; `*` is every kind.
-const HIDDEN_FROM_OWNERS: [(&str, &str); 2] = [("message_queued", "reply_to"), ("tool_end", "content")];
+const HIDDEN_FROM_OWNERS: [(&str, &str); 3] = [("message_queued", "reply_to"), ("tool_end", "content"), ("delivery", "to")];
 const HIDDEN_FROM_CHATS: [(&str, &str); 22] = [
     ("*", "usage"),
     ("*", "cost_microusd"),
@@ -34,7 +34,7 @@ const HIDDEN_FROM_CHATS: [(&str, &str); 22] = [
     ("tool_denied", "reason"),
     ("tool_end", "artifact_id"),
 ];
-const ABSENT_FROM_CHATS: [&str; 3] = ["request", "tool_limit", "hologram"];
+const ABSENT_FROM_CHATS: [&str; 6] = ["request", "tool_limit", "hologram", "delivery", "attachment", "handoff"];
 const ABSENT_FROM_OWNERS: [&str; 2] = ["request", "hologram"];
 
 proptest! {

@@ -2,8 +2,11 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one event among all")]
 
+use std::time::Duration;
+
 use serde_json::json;
 
+use crate::domain::burst::Claim;
 use crate::domain::event::input::{Input, MessageQueued, MessageRemoved, Mode, QueueDrain, RemovedReason, Target, Trust, TurnStart};
 use crate::domain::event::model::{Message, Parameters, Request, Retry, Thinking};
 use crate::domain::event::pending::{
@@ -17,10 +20,10 @@ use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Choice, Decision, ItemKind, Question};
 use crate::domain::record::Head;
 use crate::domain::state::CallState;
-use crate::domain::{Address, AgentEvent, Args, Block, Finish, Recipient, Record, SessionState, Timestamp, Usage};
+use crate::domain::{Address, AgentEvent, Args, Block, Finish, MessageId, Recipient, Record, SessionState, Timestamp, Usage};
 
 /// The types that a walk makes; a test sees to it that it makes them all.
-pub(crate) const KINDS: [&str; 25] = [
+pub(crate) const KINDS: [&str; 28] = [
     "session_created",
     "session_updated",
     "message_queued",
@@ -46,6 +49,9 @@ pub(crate) const KINDS: [&str; 25] = [
     "question_answered",
     "client_call_requested",
     "client_call_result",
+    "delivery",
+    "attachment",
+    "handoff",
 ];
 
 /// The ledger that these bytes choose.
@@ -57,6 +63,8 @@ pub(crate) fn ledger(bytes: &[u8]) -> Vec<Record> {
     }
     walk.records
 }
+
+mod outside;
 
 type May = fn(&mut Walk) -> AgentEvent;
 
@@ -104,7 +112,9 @@ impl Walk {
             return self.created();
         }
         let mut may: Vec<May> = vec![Self::queued, Self::foreign];
-        let waiting = !self.state.inbox.is_empty();
+        let waiting = !self.claimable().is_empty();
+        may.extend([Self::delivery as May; 2]);
+        may.extend(self.state.inbox.unsettled().map(|_| Self::settled as May));
         let steered = self.state.inbox.next_step().next().is_some();
         let open = self.state.attempt.is_some();
         match self.state.turn.as_ref().map(|t| t.step.as_ref()) {
@@ -137,7 +147,8 @@ impl Walk {
 
     /// What may come at any time.
     fn foreign(&mut self) -> AgentEvent {
-        match self.byte() % 6 {
+        match self.byte() % 7 {
+            6 => self.handoff(),
             0 => SessionUpdated { title: Some(String::new()), metadata: None }.into(),
             1 => SessionUpdated { title: None, metadata: Some(Metadata::new()) }.into(),
             2 => self.human(),
@@ -180,11 +191,18 @@ impl Walk {
                 to: Recipient::Phone("1".into()),
                 message: None,
             }),
-            attachments: Vec::new(),
+            attachments: if self.byte().is_multiple_of(4) { vec![self.attachment()] } else { Vec::new() },
             model: self.flip().then(|| "other".into()),
             instructions: self.flip().then(|| "briefly".into()),
         }
         .into()
+    }
+
+    fn claimable(&self) -> Vec<MessageId> {
+        match self.state.inbox.next_turn(Duration::ZERO, self.at()) {
+            Claim::Now(message_ids) => message_ids,
+            Claim::At(_) | Claim::Nothing => Vec::new(),
+        }
     }
 
     fn turn_start(&mut self) -> AgentEvent {

@@ -27,7 +27,7 @@ fn image(id: &str) -> Attachment {
 }
 
 impl World {
-    async fn send(&self, text: &str, mode: Mode, attachments: Vec<Attachment>) -> Posted {
+    async fn share(&self, text: &str, mode: Mode, attachments: Vec<Attachment>) -> Posted {
         let post = Post {
             text: text.into(),
             mode: Some(mode),
@@ -71,7 +71,7 @@ async fn every_request_with_files_rebuilds_byte_for_byte() {
         attachment("att_2", AttachmentKind::Voice, "audio/ogg"),
         attachment("att_3", AttachmentKind::Document, "application/pdf"),
     ];
-    world.send("", Mode::Followup, first).await;
+    world.share("", Mode::Followup, first).await;
     world.keep("att_1", Ok(PNG)).await;
     world.keep("att_2", Err("too_large")).await;
     assert_eq!(script.count(), 0, "the turn waits for what came with its message");
@@ -80,11 +80,11 @@ async fn every_request_with_files_rebuilds_byte_for_byte() {
     settle().await;
     world.crash().await;
     gate.reached().await;
-    world.send("and this?", Mode::Steer, vec![image("att_4")]).await;
+    world.share("and this?", Mode::Steer, vec![image("att_4")]).await;
     world.keep("att_4", Ok(PNG)).await;
     (0..4).for_each(|_| gate.open());
     assert_eq!(world.done(1).await.answer, "two cats");
-    let second = world.send("sure?", Mode::Followup, Vec::new()).await;
+    let second = world.share("sure?", Mode::Followup, Vec::new()).await;
     world.done(second.seq).await;
 
     let bodies = world.bodies();
@@ -106,10 +106,10 @@ async fn also_where_the_provider_refused_them() {
         answer("I cannot see it")
     });
     let world = World::new(&script, Vec::new()).await;
-    world.send("look", Mode::Followup, vec![image("att_1")]).await;
+    world.share("look", Mode::Followup, vec![image("att_1")]).await;
     world.keep("att_1", Ok(PNG)).await;
     assert_eq!(world.done(1).await.reason, DoneReason::Completed);
-    let second = world.send("what now?", Mode::Followup, Vec::new()).await;
+    let second = world.share("what now?", Mode::Followup, Vec::new()).await;
     assert_eq!(world.done(second.seq).await.answer, "I cannot see it");
     let sent: Vec<bool> = world.bodies().iter().map(|body| body.contains(IMAGE)).collect();
     assert_eq!(sent, [true, false, true, false]);
@@ -132,7 +132,7 @@ async fn also_where_the_provider_refused_them() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_is_none_is_named() {
     let world = World::new(&Script::new(|_, _| answer("I cannot read it")), Vec::new()).await;
-    world.send("look", Mode::Followup, vec![image("att_1")]).await;
+    world.share("look", Mode::Followup, vec![image("att_1")]).await;
     world.keep("att_1", Ok(b"<html>expired</html>")).await;
     assert_eq!(world.done(1).await.reason, DoneReason::Completed);
     let [body] = &world.bodies()[..] else { panic!("one request") };

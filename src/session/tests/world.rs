@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
+use super::places::TestSink;
 use crate::agent::tests::port::profile;
 use crate::agent::tests::script::{Ids, Script, TestClock, TestTool, within};
 use crate::agent::{Blob, End, Limits, ModelChoice};
@@ -19,7 +20,7 @@ use crate::domain::message::calls_of;
 use crate::domain::pending::Decision;
 use crate::domain::profile::ChannelProfile;
 use crate::domain::toolset::Toolset;
-use crate::domain::{AgentEvent, Cursor, Record, Seq, SessionId, SessionState, View};
+use crate::domain::{AgentEvent, Clock, Cursor, Record, Seq, SessionId, SessionState, Timestamp, View};
 use crate::meter::Meter;
 use crate::session::command::{Cancelled, IntakeKey, Post, Queue, Resolution, Resolved};
 use crate::session::metrics::SessionMetrics;
@@ -35,6 +36,7 @@ pub(super) struct World {
     pub(super) sessions: Sessions,
     pub(super) script: Arc<Script>,
     pub(super) passivate: Duration,
+    pub(super) sink: Arc<TestSink>,
     setup: Arc<TestSetup>,
     clock: Arc<TestClock>,
     ids: Arc<Ids>,
@@ -47,6 +49,7 @@ struct TestSetup {
     script: Arc<Script>,
     toolbox: Arc<Toolbox>,
     limits: Mutex<Limits>,
+    debounce: Mutex<Duration>,
 }
 
 impl Setup for TestSetup {
@@ -71,7 +74,7 @@ impl Setup for TestSetup {
     }
 
     fn profile(&self, _: &str, _: Option<&str>) -> Option<Arc<ChannelProfile>> {
-        Some(Arc::new(profile()))
+        Some(Arc::new(ChannelProfile { debounce: *self.debounce.lock().unwrap(), ..profile() }))
     }
 
     fn toolset(&self, _: &str, _: &str) -> Option<Arc<Toolset>> {
@@ -87,7 +90,21 @@ pub(super) fn id() -> SessionId {
     "ses_1".into()
 }
 
-fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
+pub(super) fn created(channel: &str, account: Option<&str>) -> SessionCreated {
+    let text = |text: &str| text.to_owned();
+    SessionCreated {
+        channel: text(channel),
+        agent: text("default"),
+        tenant: text("t"),
+        principal: text("p"),
+        account: account.map(text),
+        parent: None,
+        title: None,
+        metadata: Metadata::new(),
+    }
+}
+
+pub(super) fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
     let key =
         key.map(|external_id| IntakeKey { tenant: "t".into(), scope: "s".into(), external_id: external_id.into(), body_hash: "h".into() });
     Post {
@@ -106,31 +123,34 @@ fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
 impl World {
     /// With one session, which is idle.
     pub(super) async fn new(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
+        let world = Self::empty(script, tools);
+        within(world.sessions.create(&id(), created("web", None), None)).await.unwrap();
+        world
+    }
+
+    /// Without a session.
+    pub(super) fn empty(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let toolbox = Arc::new(Toolbox { tools, ..Toolbox::default() });
         let limits =
             Limits { max_steps: 10, deadline: Duration::from_secs(86_400), abort_grace: Duration::from_secs(2), attempts: 3, pool: 10 };
-        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits) });
+        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits), debounce: Mutex::default() });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);
         let recorder = PrometheusBuilder::new().build_recorder();
         let (exposition, meter) = (recorder.handle(), Meter::new(recorder));
-        let sessions = Sessions::new(settings(&store, &setup, &clock, &ids, passivate, &meter));
+        let sink = Arc::new(TestSink::default());
+        let sessions = Sessions::new(settings(&store, &setup, &clock, &ids, passivate, &meter, &sink));
         sessions.start();
-        let world = Self { store, sessions, script: script.clone(), passivate, setup, clock, ids, meter, exposition };
-        let text = |text: &str| text.to_owned();
-        let created = SessionCreated {
-            channel: text("web"),
-            agent: text("default"),
-            tenant: text("t"),
-            principal: text("p"),
-            account: None,
-            parent: None,
-            title: None,
-            metadata: Metadata::new(),
-        };
-        within(world.sessions.create(&id(), created, None)).await.unwrap();
-        world
+        Self { store, sessions, script: script.clone(), passivate, sink, setup, clock, ids, meter, exposition }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(super) fn debounce(&self, debounce: Duration) {
+        *self.setup.debounce.lock().unwrap() = debounce;
     }
 
     /// The process ends where it stands, and the next one starts on what is on disk.
@@ -150,7 +170,7 @@ impl World {
 
     pub(super) async fn start(&mut self) {
         tokio::time::advance(Duration::from_millis(5)).await;
-        self.sessions = Sessions::new(settings(&self.store, &self.setup, &self.clock, &self.ids, self.passivate, &self.meter));
+        self.sessions = Sessions::new(settings(&self.store, &self.setup, &self.clock, &self.ids, self.passivate, &self.meter, &self.sink));
         self.sessions.start();
     }
 
@@ -284,13 +304,14 @@ fn settings(
     ids: &Arc<Ids>,
     passivate: Duration,
     meter: &Meter,
+    sink: &Arc<TestSink>,
 ) -> Settings {
     Settings {
         store: store.clone(),
         setup: setup.clone(),
         clock: clock.clone(),
         ids: ids.clone(),
-        deliveries: Arc::new(crate::session::delivery::NoDeliveries),
+        deliveries: sink.clone(),
         metrics: SessionMetrics::new(meter, setup.toolbox.tools.iter().map(|tool| tool.spec().name.to_owned())),
         passivate,
         expire: Duration::from_secs(3_600),

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 
 use super::{Dice, Seen};
 use crate::agent::End;
+use crate::domain::burst::Claim;
 use crate::domain::event::input::{MessageQueued, MessageRemoved, Mode, QueueDrain, RemovedReason, Target, Trust, TurnStart};
 use crate::domain::event::model::{Message, Parameters, Request, Retry};
 use crate::domain::event::session::{Metadata, SessionCreated, SessionUpdated};
@@ -227,7 +229,7 @@ impl Server {
         if self.ledger.state.inbox.is_empty() {
             self.queue();
         }
-        let message_ids = self.ledger.state.inbox.next_turn();
+        let Claim::Now(message_ids) = self.ledger.state.inbox.next_turn(Duration::ZERO, Timestamp::default()) else { panic!() };
         self.stage(TurnStart { message_ids });
         self.stage(StepStart {});
         self.request();

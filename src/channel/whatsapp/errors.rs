@@ -1,0 +1,54 @@
+//! What Meta's refusals mean. The number decides, never the title or the HTTP status, which say other things on other days.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::facts::clean;
+use crate::channel::messenger::{DeliveryError, ErrorClass};
+
+/// Characters of what goes into the log.
+const LONGEST_DETAIL: usize = 300;
+
+/// An answer that is no success.
+pub(super) fn of_answer(status: u16, body: &Value, after: Option<Duration>) -> DeliveryError {
+    let error = &body["error"];
+    let words = [&error["message"], &error["error_data"]["details"]].map(|text| text.as_str().unwrap_or_default());
+    let detail = clean(&words.join(" "), LONGEST_DETAIL);
+    match error["code"].as_u64() {
+        Some(code) => DeliveryError { code: code.to_string(), class: class(code, status, after), detail },
+        None => DeliveryError { code: format!("http_{status}"), class: of_status(status, after), detail },
+    }
+}
+
+/// By Meta's own number.
+fn class(code: u64, status: u16, after: Option<Duration>) -> ErrorClass {
+    match code {
+        // the app, the business and the number each have a rate; the rest is overload and maintenance
+        4 | 80_007 | 130_429 | 1 | 2 | 131_000 | 131_016 | 135_000 | 131_057 | 133_016 => ErrorClass::Retry { after },
+        131_056 => ErrorClass::TooFast { after },
+        131_047 => ErrorClass::Closed,
+        // token; permission; policy, lock; payment; spam and messaging limit; certificate, name
+        0 | 190 | 3 | 10 | 200..=299 | 131_005 | 368 | 131_031 | 131_042 | 131_044 | 131_048 | 131_064 | 131_045 | 131_037 => {
+            ErrorClass::Account
+        }
+        // this message, or this person: no such user, blocked, withheld, not on a test number's list, a country that may not be written to
+        33 | 100 | 131_008 | 131_009 | 131_021 | 131_026 | 131_030 | 131_049 | 131_051..=131_053 | 131_062 | 130_472 | 130_497 => {
+            ErrorClass::Final
+        }
+        // templates, flows, groups
+        132_000..=132_099 | 131_200..=131_299 => ErrorClass::Final,
+        _ => of_status(status, after),
+    }
+}
+
+/// By the HTTP status, where there is no number or none that is known.
+fn of_status(status: u16, after: Option<Duration>) -> ErrorClass {
+    match status {
+        408 | 425 | 429 | 500.. => ErrorClass::Retry { after },
+        401 => ErrorClass::Account,
+        // nobody answers so but something in between, or a wrong `graph_url`
+        ..=399 => ErrorClass::Account,
+        _ => ErrorClass::Final,
+    }
+}

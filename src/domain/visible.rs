@@ -1,0 +1,32 @@
+//! Characters that draw nothing, or that draw text in another order than it is read.
+
+use std::borrow::Cow;
+
+/// Exact text for a person's eye, such as the arguments of an approval: every control, direction and invisible character as `\u{..}`.
+pub fn exact(text: &str) -> Cow<'_, str> {
+    replace(text, |c| c.is_control() || is_hidden(c))
+}
+
+/// Spells out the characters that `hide` names.
+pub fn replace(text: &str, hide: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&hide) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match hide(c) {
+            true => shown.extend(c.escape_unicode()),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Bidirectional controls, zero-width and other characters that draw nothing: Unicode 16, `Bidi_Control` and the invisible ones of
+/// `Default_Ignorable_Code_Point` that occur in text, plus the line separators.
+pub fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
