@@ -255,11 +255,8 @@ impl OutPart {
 
     /// How far it is; states that come in any order never go back. 0 until the platform has it.
     fn rank(&self) -> u8 {
-        match self.state {
-            DeliveryState::Queued | DeliveryState::Sending | DeliveryState::Unknown | DeliveryState::Dead => 0,
-            DeliveryState::Failed if self.retry_at.is_some() => 0,
-            state => rank(state),
-        }
+        let is_tried_again = self.state == DeliveryState::Failed && self.retry_at.is_some();
+        if is_tried_again { 0 } else { rank(self.state) }
     }
 
     /// Whether what the platform tells later of the message that it calls so is worth a record.

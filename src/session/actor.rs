@@ -24,7 +24,7 @@ use super::repair;
 use crate::agent::Output;
 use crate::domain::event::turn::ContinueCause;
 use crate::domain::state::FOLD_VERSION;
-use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState, Timestamp};
+use crate::domain::{AgentEvent, Overview, Record, Seq, SessionState};
 use crate::meter::Share;
 use crate::store::{Appended, Most, Position, Snapshot, StoreError};
 

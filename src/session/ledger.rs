@@ -110,15 +110,16 @@ impl Ledger {
 
     /// Deliveries that the event changes. What waits for somebody to write waits no longer once he has.
     fn note_outside(&mut self, event: &AgentEvent) {
-        match event {
-            AgentEvent::Outside(Outside::Delivery(delivery)) => self.staged.deliveries.push(delivery.delivery_id.clone()),
-            AgentEvent::Input(Input::MessageQueued(message)) => {
-                let Some(from) = &message.reply_to else { return };
-                self.staged.deliveries.extend(self.state.outbox.held_for(from).map(|o| o.delivery_id.clone()));
-            }
-            _ => return,
+        if let AgentEvent::Outside(Outside::Delivery(delivery)) = event {
+            self.staged.deliveries.push(delivery.delivery_id.clone());
+            self.staged.outside = true;
         }
-        self.staged.outside = true;
+        if let AgentEvent::Input(Input::MessageQueued(message)) = event
+            && let Some(from) = &message.reply_to
+        {
+            self.staged.deliveries.extend(self.state.outbox.held_for(from).map(|o| o.delivery_id.clone()));
+            self.staged.outside = true;
+        }
     }
 
     /// What a record of the event carries: see [`Place`]. A drain stands before the step that it feeds.

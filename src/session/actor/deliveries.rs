@@ -149,9 +149,10 @@ impl Actor {
     /// What nobody has heard of for too long, and files that do not come.
     pub(super) fn lapse(&mut self) -> Result<(), LedgerError> {
         let (state, now) = (&self.ledger.state, self.shared.settings.clock.now());
-        let lapsed = |(o, part): (&Outgoing, u32)| match o.part(part).map(|p| p.state) {
-            Some(DeliveryState::Sending) => Delivery { code: Some("timeout".into()), ..of(o, part, DeliveryState::Unknown) },
-            _ => Delivery { code: Some("outcome_unknown".into()), ..of(o, part, DeliveryState::Dead) },
+        let lapsed = |(o, part): (&Outgoing, u32)| {
+            let sends = o.part(part).is_some_and(|p| p.state == DeliveryState::Sending);
+            let (state, code) = if sends { (DeliveryState::Unknown, "timeout") } else { (DeliveryState::Dead, "outcome_unknown") };
+            Delivery { code: Some(code.into()), ..of(o, part, state) }
         };
         let parts: Vec<Delivery> = state.outbox.lapsed(now).map(lapsed).collect();
         let late = state.inbox.waiting.iter().filter(|q| q.settles_at().is_some_and(|at| at <= now));
@@ -194,12 +195,8 @@ impl Actor {
     fn outcome(&mut self, sent: &SentPart, outcome: PartOutcome, reply: Reply<()>) -> Result<(), LedgerError> {
         let found = self.ledger.state.outbox.get(&sent.delivery_id).and_then(|o| o.part(sent.part).map(|p| (o, p)));
         let Some((outgoing, part)) = found else { return self.answer(reply, ()) };
-        let counts = match part.state {
-            DeliveryState::Sending => true,
-            DeliveryState::Unknown => matches!(outcome, PartOutcome::Sent { .. } | PartOutcome::Dead { .. }),
-            _ => false,
-        };
-        if !counts {
+        let late = part.state == DeliveryState::Unknown && matches!(outcome, PartOutcome::Sent { .. } | PartOutcome::Dead { .. });
+        if part.state != DeliveryState::Sending && !late {
             return self.answer(reply, ());
         }
         let (to, since) = (outgoing.to.clone(), part.since);

@@ -28,7 +28,7 @@ impl Actor {
                 Some(_) => None,
             };
             if let Some(event) = event {
-                let asked = asked_of(&event).cloned();
+                let asked = if let AgentEvent::Pending(Pending::ApprovalRequested(asked)) = &event { Some(asked.clone()) } else { None };
                 self.stage(event)?;
                 self.ledger.urgent();
                 if let Some(asked) = asked {
@@ -125,14 +125,6 @@ impl Actor {
         };
         self.ledger.when_durable(Box::new(move || drop(reply.send(Ok(resolved)))));
         Ok(())
-    }
-}
-
-/// The approval that the event asks for.
-fn asked_of(event: &AgentEvent) -> Option<&ApprovalRequested> {
-    match event {
-        AgentEvent::Pending(Pending::ApprovalRequested(asked)) => Some(asked),
-        _ => None,
     }
 }
 

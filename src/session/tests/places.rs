@@ -87,10 +87,9 @@ impl World {
     }
 
     pub(super) async fn part(&self) -> Claimed {
-        match self.claim().await {
-            Due::Part(claimed) => claimed,
-            other => panic!("{other:?}"),
-        }
+        let due = self.claim().await;
+        let Due::Part(claimed) = due else { panic!("{due:?}") };
+        claimed
     }
 
     pub(super) async fn outcome(&self, claimed: &Claimed, outcome: PartOutcome) {
@@ -131,10 +130,7 @@ impl World {
 
     /// The `delivery` records, in order.
     pub(super) async fn deliveries(&self) -> Vec<Delivery> {
-        let of = |event| match event {
-            AgentEvent::Outside(Outside::Delivery(delivery)) => Some(delivery),
-            _ => None,
-        };
+        let of = |event| if let AgentEvent::Outside(Outside::Delivery(delivery)) = event { Some(delivery) } else { None };
         self.log().await.into_iter().filter_map(|record| of(record.event)).collect()
     }
 
