@@ -2,7 +2,8 @@
 //!
 //! [`run`] knows no HTTP, no store and no channel. It never changes the session's state: it yields events, and whoever polls it appends
 //! them before it polls again, so the ledger has the order in which the agent acted. What it needs of the session it asks through one
-//! port ([`TurnPort`]). Read in this order: [`port`], [`mod@run`] (the turn), [`attempt`] (one answer of the model), [`dispatch`] (the tools);
+//! port ([`TurnPort`]). Read in this order: [`port`], [`mod@run`] (the turn), [`attempt`] (one answer of the model, [`files`] for what it
+//! shows of them), [`dispatch`] (the tools);
 //! [`rebuild`] makes requests again from a ledger.
 
 use std::sync::Arc;
@@ -22,11 +23,12 @@ use crate::tool::{Artifacts, Toolbox};
 
 pub mod attempt;
 pub mod dispatch;
+mod files;
 pub mod port;
 pub mod rebuild;
 pub mod run;
 
-pub use port::{StepInput, TurnPort};
+pub use port::{Attachments, StepInput, TurnPort};
 pub use run::run;
 
 /// Everything a turn is made of: values, and one port.
@@ -48,6 +50,8 @@ pub struct Turn {
     pub port: Arc<dyn TurnPort>,
     /// What the session keeps of long results, for the tool that reads them.
     pub artifacts: Arc<dyn Artifacts>,
+    /// What it keeps of the files that came with its messages.
+    pub attachments: Arc<dyn Attachments>,
     pub tasks: TaskTracker,
     pub ids: Arc<dyn IdSource>,
     pub clock: Arc<dyn Clock>,

@@ -41,7 +41,7 @@ pub mod visible;
 pub use address::{Address, Recipient};
 pub use args::Args;
 pub use artifact::{Artifact, ArtifactId};
-pub use attachment::{Attachment, AttachmentKind};
+pub use attachment::{Attachment, AttachmentKind, File};
 pub use cursor::Cursor;
 pub use event::AgentEvent;
 pub use ids::{ApprovalId, AttachmentId, DeliveryId, DigestId, IdSource, MessageId, QuestionId, Seq, SessionId, ToolCallId};

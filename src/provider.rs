@@ -5,7 +5,7 @@
 //!
 //! Read the [`Provider`] trait first, then [`table`] (which provider a model's name leads to, and how it differs from the others), a wire
 //! ([`openai_chat`] or [`anthropic`]: `body` out, `decode` in) and [`http`] (what both do with the network). `call_ids` gives calls the ids that
-//! a wire takes, `offered` and `text` are small things of both; [`metered`] measures any provider, and [`demo`] answers without one.
+//! a wire takes, [`files`] says what is sent of files, `offered`, `base64` and `text` are small things of both; [`metered`] measures any provider, and [`demo`] answers without one.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,13 @@ use futures_util::stream::BoxStream;
 
 use crate::domain::event::model::Parameters;
 use crate::domain::{Block, Finish, SurfaceMessage, ToolCallId, Usage};
+use files::{Files, Takes};
 
 pub mod anthropic;
+mod base64;
 mod call_ids;
 pub mod demo;
+pub mod files;
 pub mod http;
 pub mod metered;
 mod offered;
@@ -38,6 +41,8 @@ pub struct ModelRequest {
     /// would otherwise forget the conversation's beginning.
     pub withheld: Option<Arc<str>>,
     pub messages: Vec<Arc<SurfaceMessage>>,
+    /// What is sent, and said, of the files of these messages.
+    pub files: Arc<Files>,
     pub parameters: Parameters,
 }
 
@@ -76,6 +81,11 @@ pub type ModelStream = BoxStream<'static, Result<Vec<ModelEvent>, ModelError>>;
 pub trait Provider: fmt::Debug + Send + Sync + 'static {
     /// The table's id, as in `request.provider`.
     fn id(&self) -> &str;
+
+    /// Which files its models take.
+    fn takes(&self) -> Takes {
+        Takes::NOTHING
+    }
 
     /// The exact body that [`Provider::stream`] sends.
     fn body(&self, request: &ModelRequest) -> Vec<u8>;

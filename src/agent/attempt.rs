@@ -1,7 +1,7 @@
 //! One answer of the model: requests until one comes whole, with everything that can go wrong between.
 //!
 //! Retried inside the step: what [`ErrorClass::Retry`] says, also after visible output (then the live text is declared void). Never
-//! retried: auth, billing, bad requests, a cancel. A stream that ends without its terminal event is never an answer.
+//! retried: auth, billing, bad requests (but once without the files that may be why), a cancel. A stream that ends without its terminal event is never an answer.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -83,6 +83,10 @@ impl Agent {
         end: &'a mut Result<Answer, Failure>,
     ) -> impl Stream<Item = Output> + 'a {
         stream! {
+            if let Err(failure) = self.read_files(input).await {
+                *end = Err(failure);
+                return;
+            }
             for tries in 1.. {
                 self.attempts += 1;
                 yield record(self.request_record());
@@ -130,7 +134,8 @@ impl Agent {
                     }
                 };
                 drop(response);
-                let Some(delay) = self.retry_delay(&failure, tries) else {
+                let delay = self.retry_delay(&failure, tries).or_else(|| self.leaves_files_out(&failure, input).then_some(Duration::ZERO));
+                let Some(delay) = delay else {
                     *end = Err(Failure::Model { error: failure, usage: partial.usage });
                     return;
                 };
@@ -153,6 +158,7 @@ impl Agent {
             system_digest: self.turn.system.digest.clone(),
             tools_digest: tools.map(|t| t.digest.clone()),
             withheld_digest: withheld.map(|t| t.digest.clone()),
+            without_files: self.shown.are_refused(),
         }
     }
 
@@ -172,6 +178,7 @@ impl Agent {
             tools: tools.map(|t| t.text.clone()),
             withheld: withheld.map(|t| t.text.clone()),
             messages: input.surface.clone(),
+            files: self.shown.files(),
             parameters: self.turn.model.parameters.clone(),
         };
         Response {

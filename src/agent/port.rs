@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 
 use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Question};
-use crate::domain::{Artifact, ArtifactId, SurfaceMessage, Taint};
+use crate::domain::{Artifact, ArtifactId, File, SurfaceMessage, Taint};
 
 /// What a step's requests are made of.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +28,15 @@ impl StepInput {
         });
         results.sum()
     }
+}
+
+/// What the session keeps of the files that came with its messages. Of no other session.
+pub trait Attachments: fmt::Debug + Send + Sync {
+    /// Its bytes; `None` where they are not there any more.
+    ///
+    /// # Errors
+    /// Why they cannot be read now.
+    fn attachment(&self, file: &File) -> BoxFuture<'static, Result<Option<Bytes>, String>>;
 }
 
 /// What a turn asks of its session. Each call sees all that the turn has yielded before it.

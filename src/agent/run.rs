@@ -10,6 +10,7 @@ use async_stream::stream;
 use futures_util::{Stream, StreamExt};
 
 use super::attempt::{Failure, Stop};
+use super::files::Shown;
 use super::port::Further;
 use super::{Begin, End, Output, Said, StepInput, Turn};
 use crate::domain::event::turn::{AbortCause, DoneReason, StepEnd, StepStart};
@@ -28,6 +29,8 @@ pub(super) struct Agent {
     /// Requests of the open step.
     pub(super) attempts: u32,
     said: Said,
+    /// What the turn's requests show of the conversation's files.
+    pub(super) shown: Shown,
     /// The open step's answer is not whole: none of its calls is run.
     pub(super) cut: bool,
     /// Why the next answer is the last, and when it is given up.
@@ -84,7 +87,7 @@ impl Agent {
             Begin::Between { steps, said, .. } => (*steps, said.clone()),
         };
         let deadline = turn.started_at + turn.limits.deadline + turn.idle;
-        let mut agent = Self { turn, steps, attempts: 0, said, cut: false, last: None, deadline };
+        let mut agent = Self { turn, steps, attempts: 0, said, shown: Shown::default(), cut: false, last: None, deadline };
         let asks = matches!(&agent.turn.begin, Begin::Within { step, .. } if step.finish.is_none());
         // whoever asked somebody, or began a body, had tools: that was not the last answer, whatever the limit is now
         let had_tools = |step: &OpenStep| step.calls.iter().any(|call| call.started || call.item.is_some());

@@ -1,5 +1,6 @@
 mod attempts;
 mod dispatch;
+mod files;
 pub(crate) mod port;
 mod results;
 pub(crate) mod script;

@@ -18,6 +18,7 @@ use crate::domain::{ChannelProfile, Clock};
 use crate::meter::Meter;
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::provider::Provider;
+use crate::provider::files::Takes;
 use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
 use crate::provider::metered::Metered;
 use crate::provider::table::{Models, Row, Setting, Table, Wire};
@@ -103,7 +104,8 @@ impl Agents {
         for (id, provider) in &config.providers {
             let wire = provider.wire.map(wire);
             let (base_url, model_prefix) = (provider.base_url.clone(), provider.model_prefix.clone());
-            let setting = Setting { base_url, wire, model_prefix, window: None };
+            let takes = provider.takes.as_ref().map(takes);
+            let setting = Setting { base_url, wire, model_prefix, window: None, takes };
             table.configure(id, setting).map_err(|why| config.problem(&format!("providers.{id}"), why))?;
         }
         let usual: Vec<_> = table.rows().iter().filter_map(|row| Some((row.id.to_string(), usual_url(config, row)?))).collect();
@@ -252,6 +254,11 @@ fn wire(configured: providers::Wire) -> Wire {
         providers::Wire::OpenaiChat => Wire::OpenAiChat,
         providers::Wire::Anthropic => Wire::Anthropic,
     }
+}
+
+fn takes(configured: &BTreeSet<providers::Takes>) -> Takes {
+    let images = if configured.contains(&providers::Takes::Image) { Takes::IMAGES } else { Takes::NOTHING };
+    Takes { documents: configured.contains(&providers::Takes::Document), ..images }
 }
 
 /// The operator said where this provider is.

@@ -1,6 +1,6 @@
 //! `[providers.NAME]`
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -29,6 +29,17 @@ pub struct Provider {
     /// A model whose name begins so belongs to this provider.
     #[schemars(length(min = 1))]
     pub model_prefix: Option<String>,
+    /// Which files its models take as they are.
+    #[schemars(with = "Vec<Takes>")]
+    pub takes: Option<BTreeSet<Takes>>,
+}
+
+/// Files that a model may take: pictures, and PDF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Takes {
+    Image,
+    Document,
 }
 
 /// The wires that this build speaks.

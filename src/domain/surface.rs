@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::attachment::{Attachment, File};
+use super::event::delivery::AttachmentSettled;
 use super::message::ToolCall;
+use super::state::Queued;
 use super::{Block, Taint, ToolCallId};
 
 /// The messages of the next request, oldest first. Each is shared, so that a step copies pointers and not the conversation.
@@ -18,17 +21,38 @@ pub struct Surface {
 /// One message as every wire can say it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SurfaceMessage {
-    User { text: String },
-    Assistant { content: Vec<Block> },
-    ToolResult { tool_call_id: ToolCallId, tool: String, content: String, is_error: bool },
+    User {
+        text: String,
+        /// What came with it and is kept; what is not kept is said in the text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<File>,
+    },
+    Assistant {
+        content: Vec<Block>,
+    },
+    ToolResult {
+        tool_call_id: ToolCallId,
+        tool: String,
+        content: String,
+        is_error: bool,
+    },
+}
+
+impl SurfaceMessage {
+    /// A user's words alone.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into(), files: Vec::new() }
+    }
 }
 
 impl Surface {
-    /// Claimed input: one user message, a blank line between the texts.
-    pub(super) fn user<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) {
-        let text = texts.into_iter().collect::<Vec<_>>().join("\n\n");
-        if !text.is_empty() {
-            self.push(SurfaceMessage::User { text });
+    /// Claimed input: one user message, a blank line between the texts, and what came with them.
+    pub(super) fn user(&mut self, claimed: &[Queued]) {
+        let said = claimed.iter().flat_map(|queued| std::iter::once(queued.message.text.clone()).chain(lost(queued)));
+        let text = said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+        let files: Vec<File> = claimed.iter().flat_map(kept).collect();
+        if !text.is_empty() || !files.is_empty() {
+            self.push(SurfaceMessage::User { text, files });
         }
     }
 
@@ -51,6 +75,24 @@ impl Surface {
     fn push(&mut self, message: SurfaceMessage) {
         self.messages.push(Arc::new(message));
     }
+}
+
+/// What came with a message and is kept.
+fn kept(queued: &Queued) -> impl Iterator<Item = File> {
+    queued.message.attachments.iter().filter_map(|a| Some(a.kept(settled(queued, a)?.bytes?)))
+}
+
+/// What is said in place of the rest.
+fn lost(queued: &Queued) -> impl Iterator<Item = String> {
+    queued.message.attachments.iter().filter_map(|a| match settled(queued, a) {
+        Some(AttachmentSettled { bytes: Some(_), .. }) => None,
+        Some(AttachmentSettled { code, .. }) => Some(a.lost(code.as_deref())),
+        None => Some(a.lost(None)),
+    })
+}
+
+fn settled<'a>(queued: &'a Queued, attachment: &Attachment) -> Option<&'a AttachmentSettled> {
+    queued.settled.iter().find(|settled| settled.attachment_id == attachment.attachment_id)
 }
 
 #[cfg(test)]

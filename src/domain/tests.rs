@@ -1,3 +1,4 @@
+mod files;
 mod fold;
 mod views;
 pub(crate) mod walk;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::files::Takes;
 use super::{ModelRequest, ModelStream, Provider, http};
 use decode::decoder;
 
@@ -20,6 +21,9 @@ mod thinking;
 /// The wire's only version.
 const VERSION: &str = "2023-06-01";
 
+/// The most bytes of an image: 5 MiB as base64, which is what the provider counts (its page on vision; "image exceeds 5 MB maximum").
+const IMAGE_BYTES: u64 = (5 << 20) / 4 * 3;
+
 /// What a server of this wire needs to be asked.
 #[derive(Clone, Debug)]
 pub struct AnthropicConfig {
@@ -28,6 +32,7 @@ pub struct AnthropicConfig {
     /// Without `/v1`, and without a slash at its end.
     pub base_url: String,
     pub key: Option<SecretString>,
+    pub takes: Takes,
     pub client: reqwest::Client,
 }
 
@@ -46,6 +51,10 @@ impl Anthropic {
 impl Provider for Anthropic {
     fn id(&self) -> &str {
         &self.config.id
+    }
+
+    fn takes(&self) -> Takes {
+        Takes { image_bytes: IMAGE_BYTES, ..self.config.takes }
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {

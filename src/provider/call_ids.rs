@@ -3,6 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
 use super::ModelRequest;
 use crate::domain::digest::sha256;
@@ -24,7 +25,9 @@ struct Known {
 
 impl CallIds {
     /// For the answer to this request; `body` makes the bytes again that were sent.
-    pub(super) fn new(request: ModelRequest, body: impl FnOnce(&ModelRequest) -> Vec<u8> + Send + 'static) -> Self {
+    /// Files are not held for it: each is of a message that tells requests apart without them.
+    pub(super) fn new(mut request: ModelRequest, body: impl FnOnce(&ModelRequest) -> Vec<u8> + Send + 'static) -> Self {
+        request.files = Arc::default();
         Self(LazyCell::new(Box::new(move || Known::new(&request, &body(&request)))))
     }
 

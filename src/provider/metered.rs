@@ -10,6 +10,7 @@ use std::time::Instant;
 use futures_util::Stream;
 use metrics::Histogram;
 
+use super::files::Takes;
 use super::{ModelError, ModelEvent, ModelRequest, ModelStream, Provider, http};
 use crate::domain::Usage;
 use crate::meter::{Meter, Metric, WAIT_SECONDS, WORK_SECONDS};
@@ -65,6 +66,10 @@ impl Metered {
 impl Provider for Metered {
     fn id(&self) -> &str {
         self.provider.id()
+    }
+
+    fn takes(&self) -> Takes {
+        self.provider.takes()
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::files::Takes;
 use super::table::Quirks;
 use super::{ModelRequest, ModelStream, Provider, http};
 use decode::decoder;
@@ -26,6 +27,7 @@ pub struct OpenAiChatConfig {
     pub base_url: String,
     pub key: Option<SecretString>,
     pub quirks: Quirks,
+    pub takes: Takes,
     pub client: reqwest::Client,
 }
 
@@ -44,6 +46,10 @@ impl OpenAiChat {
 impl Provider for OpenAiChat {
     fn id(&self) -> &str {
         &self.config.id
+    }
+
+    fn takes(&self) -> Takes {
+        self.config.takes
     }
 
     fn body(&self, request: &ModelRequest) -> Vec<u8> {

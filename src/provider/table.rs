@@ -12,6 +12,7 @@ use secrecy::SecretString;
 use super::Provider;
 use super::anthropic::{Anthropic, AnthropicConfig};
 use super::demo::Demo;
+use super::files::Takes;
 use super::openai_chat::{OpenAiChat, OpenAiChatConfig};
 
 mod builtin;
@@ -43,6 +44,8 @@ pub struct Row {
     /// Tokens that a request and its answer may have together.
     pub window: u64,
     pub quirks: Quirks,
+    /// Which files its models take. One that does not, and is sent some, refuses; it is then asked without.
+    pub takes: Takes,
 }
 
 /// Which model names lead to a row.
@@ -95,6 +98,7 @@ pub struct Setting {
     pub model_prefix: Option<String>,
     /// Tokens.
     pub window: Option<u64>,
+    pub takes: Option<Takes>,
 }
 
 /// Why a provider's settings make no row.
@@ -145,6 +149,7 @@ impl Table {
             row.wire = wire;
             row.base_url = base_url.unwrap_or_else(|| row.base_url.clone());
             row.window = setting.window.unwrap_or(row.window);
+            row.takes = setting.takes.unwrap_or(row.takes);
             if let Some(prefix) = setting.model_prefix {
                 row.models = models(prefix);
             }
@@ -161,6 +166,7 @@ impl Table {
             fast_model: None,
             window: setting.window.unwrap_or(UNKNOWN_WINDOW),
             quirks: Quirks::COMPATIBLE,
+            takes: setting.takes.unwrap_or(Takes::NOTHING),
         };
         self.rows.insert(0, row);
         Ok(())
@@ -210,11 +216,16 @@ impl Row {
                 base_url: self.base_url.to_string(),
                 key,
                 quirks: self.quirks,
+                takes: self.takes,
                 client,
             })),
-            Wire::Anthropic => {
-                Arc::new(Anthropic::new(AnthropicConfig { id: self.id.to_string(), base_url: self.base_url.to_string(), key, client }))
-            }
+            Wire::Anthropic => Arc::new(Anthropic::new(AnthropicConfig {
+                id: self.id.to_string(),
+                base_url: self.base_url.to_string(),
+                key,
+                takes: self.takes,
+                client,
+            })),
             Wire::Demo => Arc::new(Demo::new()),
         }
     }

@@ -7,6 +7,7 @@ mod cursor;
 mod deliveries;
 mod faults;
 mod feed;
+mod files;
 mod handoff;
 mod metrics;
 mod places;

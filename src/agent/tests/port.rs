@@ -2,21 +2,23 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one event among all")]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::script::{Ids, Script, TestClock, TestTool, within};
-use crate::agent::port::{Further, Proposal, StepInput, TurnPort, Verdict};
+use crate::agent::port::{Attachments, Further, Proposal, StepInput, TurnPort, Verdict};
 use crate::agent::{Begin, Blob, End, Limits, ModelChoice, Output, Turn, run};
 use crate::domain::event::model::{Model, Parameters, Retry};
 use crate::domain::profile::{Capabilities, ChannelProfile, LengthUnit, Tone};
 use crate::domain::toolset::Policy;
-use crate::domain::{AgentEvent, Artifact, ArtifactId, Clock, IdSource, SurfaceMessage};
+use crate::domain::{AgentEvent, Artifact, ArtifactId, AttachmentId, Clock, File, IdSource, SurfaceMessage};
 use crate::tool::tests::NoArtifacts;
 use crate::tool::{Tool, Toolbox};
 
@@ -59,8 +61,24 @@ impl TurnPort for FakePort {
     }
 }
 
+/// What a session would keep of files, and how often it was asked.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    pub(super) files: BTreeMap<AttachmentId, Bytes>,
+    pub(super) asked: Mutex<Vec<AttachmentId>>,
+    pub(super) breaks: bool,
+}
+
+impl Attachments for Shelf {
+    fn attachment(&self, file: &File) -> BoxFuture<'static, Result<Option<Bytes>, String>> {
+        self.asked.lock().unwrap().push(file.attachment_id.clone());
+        let read = if self.breaks { Err("the disk is gone".into()) } else { Ok(self.files.get(&file.attachment_id).cloned()) };
+        async move { read }.boxed()
+    }
+}
+
 pub(super) fn input(text: &str) -> StepInput {
-    StepInput { surface: vec![Arc::new(SurfaceMessage::User { text: text.into() })], ..StepInput::default() }
+    StepInput { surface: vec![Arc::new(SurfaceMessage::user(text))], ..StepInput::default() }
 }
 
 /// A turn about to run.
@@ -87,6 +105,7 @@ pub(super) fn bench(script: &Arc<Script>, tools: Vec<TestTool>) -> Bench {
         cancel: CancellationToken::new(),
         port: port.clone(),
         artifacts: Arc::new(NoArtifacts),
+        attachments: Arc::new(Shelf::default()),
         tasks: TaskTracker::new(),
         ids: Arc::new(Ids::default()) as Arc<dyn IdSource>,
         clock,

@@ -110,7 +110,7 @@ async fn also_where_a_restart_came_between() {
     let result =
         SurfaceMessage::ToolResult { tool_call_id: "a".into(), tool: "look".into(), content: "y".repeat(190_000), is_error: false };
     let assistant = SurfaceMessage::Assistant { content: calls.map(crate::domain::Block::ToolCall).into() };
-    let surface = [SurfaceMessage::User { text: "go".into() }, assistant, result].map(Arc::new).into();
+    let surface = [SurfaceMessage::user("go"), assistant, result].map(Arc::new).into();
     let step = OpenStep { step: 1, attempts: 1, finish: Some(Finish::ToolCalls), calls: found.into(), aside: Vec::new() };
     turn.begin = Begin::Within { step, input: StepInput { surface, ..StepInput::default() }, said: Said::default() };
     let ran = play(turn).await;

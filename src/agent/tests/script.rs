@@ -18,7 +18,9 @@ use crate::domain::event::tool::Source;
 use crate::domain::message::ToolCall;
 use crate::domain::toolset::{CallKind, Policy, ToolSpec};
 use crate::domain::{Args, Block, Clock, Finish, IdSource, Timestamp, Usage};
-use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
+use crate::provider::files::{self, Takes};
+use crate::provider::table::Quirks;
+use crate::provider::{ErrorClass, ModelError, ModelEvent, ModelRequest, ModelStream, Provider, openai_chat};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolOutput};
 
 /// Holds whoever passes until the test opens it.
@@ -93,9 +95,17 @@ impl Provider for Script {
         "script"
     }
 
+    fn takes(&self) -> Takes {
+        Takes::BOTH
+    }
+
     fn body(&self, request: &ModelRequest) -> Vec<u8> {
-        let ModelRequest { model, system, tools, withheld, messages, parameters } = request;
-        json!([model, system, tools, withheld, messages, parameters]).to_string().into_bytes()
+        let ModelRequest { model, system, tools, withheld, messages, files: _, parameters } = request;
+        let mut body = json!([model, system, tools, withheld, messages, parameters]).to_string().into_bytes();
+        if files::all(messages).next().is_some() {
+            body.extend(openai_chat::body::body(request, &Quirks::COMPATIBLE));
+        }
+        body
     }
 
     fn stream(&self, request: ModelRequest) -> ModelStream {

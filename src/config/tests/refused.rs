@@ -41,6 +41,10 @@ fn in_files() {
             "providers.x.wire = \"gemini\"",
             "p.toml:1: providers.x.wire: must be one of \"openai_chat\", \"anthropic\", not \"gemini\"; this build does not speak other wires",
         ),
+        (
+            "providers.x.takes = [\"image\", \"audio\"]",
+            "p.toml:1: providers.x.takes: must be one of \"image\", \"document\", not \"audio\"",
+        ),
         ("tools.bash.policy = \"maybe\"", "p.toml:1: tools.bash.policy: must be one of \"allow\", \"ask\", \"deny\", not \"maybe\""),
         (
             "log.level = \"warning\"",

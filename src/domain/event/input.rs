@@ -130,7 +130,7 @@ impl Input {
                 state.surface.taint.input |= claimed.iter().any(Queued::is_untrusted);
                 state.last_turn = turn;
                 state.turn = Some(OpenTurn::open(turn, head.at, &claimed));
-                state.surface.user(claimed.iter().map(|q| q.message.text.as_str()));
+                state.surface.user(&claimed);
             }
             Input::QueueDrain(e) => {
                 let claimed = state.inbox.claim(head, &e.message_ids)?;
@@ -138,7 +138,7 @@ impl Input {
                 let turn = state.open_turn(head)?;
                 turn.claims(&claimed);
                 turn.answered = false;
-                state.surface.user([e.merged_text.as_str()]);
+                state.surface.user(&claimed);
             }
         }
         Ok(())

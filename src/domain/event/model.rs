@@ -34,6 +34,9 @@ pub struct Request {
     /// Of the last answer, which may call nothing: the tools that the requests before it offered. Never beside `tools_digest`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withheld_digest: Option<DigestId>,
+    /// The provider has refused the conversation's files in this turn: they are named and not sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_files: bool,
 }
 
 /// Settings of a request, as the agent chose them; the wire knows how its provider spells them.

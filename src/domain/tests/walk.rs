@@ -226,8 +226,8 @@ impl Walk {
         let attempt = self.state.turn.as_ref().and_then(|t| t.step.as_ref()).map_or(1, |s| s.attempts + 1);
         let parameters = Parameters { max_output_tokens: self.flip().then_some(7), reasoning_effort: None };
         let (tools_digest, withheld_digest) = if self.flip() { (Some("b".into()), None) } else { (None, Some("c".into())) };
-        Request { attempt, provider: "p".into(), model: "m".into(), parameters, system_digest: "a".into(), tools_digest, withheld_digest }
-            .into()
+        let (provider, model, system_digest) = ("p".into(), "m".into(), "a".into());
+        Request { attempt, provider, model, parameters, system_digest, tools_digest, withheld_digest, without_files: false }.into()
     }
 
     fn retry(&mut self) -> AgentEvent {

@@ -1,7 +1,7 @@
 //! The conversation as this wire says it.
 //!
-//! Roles alternate, and a user begins and ends it. A user message has the results of all calls of the message in front of it first and text
-//! after them; no text is blank. The fold holds that each call has its result (invariant 5), so nothing is paired here.
+//! Roles alternate, and a user begins and ends it. A user message has the results of all calls of the message in front of it first, then files
+//! and text; no text is blank. The fold holds that each call has its result (invariant 5), so nothing is paired here.
 
 use std::borrow::Cow;
 
@@ -14,6 +14,8 @@ use crate::domain::digest::sha256;
 use crate::domain::message::ToolCall;
 use crate::domain::{Args, Block, SurfaceMessage};
 use crate::provider::ModelRequest;
+use crate::provider::base64::Base64;
+use crate::provider::files::{Media, Seen};
 
 /// Stands for a user's message where the wire wants one and nobody wrote it: in front of an answer that nobody asked for, behind one that a
 /// person gave in the agent's place, and for the result of a failed call that has no text.
@@ -41,7 +43,19 @@ enum Role {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Part<'a> {
     Text {
-        text: &'a str,
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Image {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    Document {
+        source: Source<'a>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
@@ -68,6 +82,14 @@ enum Part<'a> {
     },
 }
 
+#[derive(Serialize)]
+struct Source<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    media_type: &'static str,
+    data: Base64<'a>,
+}
+
 impl Message<'_> {
     /// It answers calls: the round that made them goes on.
     pub(super) fn has_result(&self) -> bool {
@@ -90,7 +112,10 @@ pub(super) fn messages<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Mes
     let mut said: Vec<Message<'a>> = vec![];
     for message in &request.messages {
         let (role, parts) = match &**message {
-            SurfaceMessage::User { text: spoken } => (Role::User, text(spoken).into_iter().collect()),
+            SurfaceMessage::User { text: spoken, files } => {
+                let (spoken, seen) = request.files.message(spoken, files);
+                (Role::User, seen.into_iter().map(file).chain(text(spoken)).collect())
+            }
             SurfaceMessage::ToolResult { tool_call_id, content, is_error, .. } => {
                 (Role::User, vec![result(tool_call_id.as_str(), content, *is_error)])
             }
@@ -125,13 +150,27 @@ fn add<'a>(said: &mut Vec<Message<'a>>, role: Role, parts: Vec<Part<'a>>) {
 
 fn mark(message: &mut Message<'_>) {
     match message.content.last_mut() {
-        Some(Part::Text { cache_control, .. } | Part::ToolResult { cache_control, .. }) => *cache_control = Some(CacheControl::EPHEMERAL),
+        Some(
+            Part::Text { cache_control, .. }
+            | Part::Image { cache_control, .. }
+            | Part::Document { cache_control, .. }
+            | Part::ToolResult { cache_control, .. },
+        ) => *cache_control = Some(CacheControl::EPHEMERAL),
         Some(Part::Thinking { .. } | Part::RedactedThinking { .. } | Part::ToolUse { .. }) | None => {}
     }
 }
 
-fn text(text: &str) -> Option<Part<'_>> {
+fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Part<'a>> {
+    let text = text.into();
     (!text.trim().is_empty()).then_some(Part::Text { text, cache_control: None })
+}
+
+fn file(seen: &Seen) -> Part<'_> {
+    let source = Source { kind: "base64", media_type: seen.media.mime(), data: Base64(&seen.bytes) };
+    match seen.media {
+        Media::Pdf => Part::Document { source, title: seen.name.as_deref(), cache_control: None },
+        Media::Jpeg | Media::Png | Media::Webp | Media::Gif => Part::Image { source, cache_control: None },
+    }
 }
 
 /// A result may be empty, but not that of a failure.
@@ -150,7 +189,7 @@ fn answer<'a>(content: &'a [Block], request: &ModelRequest, provider: &str) -> V
 /// A block of an answer. Thoughts go back to the provider and model that had them, and to nobody else; so does no thought that was cut.
 fn answered<'a>(block: &'a Block, request: &ModelRequest, provider: &str) -> Option<Part<'a>> {
     match block {
-        Block::Text { text: spoken } => text(spoken),
+        Block::Text { text: spoken } => text(spoken.as_str()),
         Block::ToolCall(ToolCall { id, tool, args }) => Some(Part::ToolUse { id: name(id.as_str()), name: name(tool), input: input(args) }),
         Block::Reasoning { text, opaque } => Some(match Kept::of(opaque.as_ref()?, provider, &request.model)? {
             Kept::Signature(signature) => Part::Thinking { thinking: text, signature },

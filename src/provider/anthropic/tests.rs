@@ -1,4 +1,5 @@
 mod body;
 mod decode;
+mod files;
 mod network;
 mod thinking;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::domain::SurfaceMessage;
+use crate::domain::{File, SurfaceMessage};
 use crate::provider::ModelRequest;
 
 /// Words that ask for a lookup or a booking; what is asked for stands behind them.
@@ -50,9 +50,16 @@ const THOUGHTS: &str =
 pub(super) fn script(request: &ModelRequest) -> Vec<Line> {
     match request.messages.last().map(|message| &**message) {
         Some(SurfaceMessage::ToolResult { .. }) => vec![Line::Say(report(request))],
-        Some(SurfaceMessage::User { text }) => answer(text, &offered(request)),
+        Some(SurfaceMessage::User { text, files }) => {
+            let came = (!files.is_empty()).then(|| Line::Say(files.iter().map(came).collect()));
+            came.into_iter().chain(answer(text, &offered(request))).collect()
+        }
         Some(SurfaceMessage::Assistant { .. }) | None => vec![Line::Say(format!("Hello! {ABOUT}\n\n{TRY}"))],
     }
+}
+
+fn came(file: &File) -> String {
+    format!("{} came with your message. I am a script and cannot look at it; a model that takes such files would.\n\n", file.called())
 }
 
 /// By the words of the last message. A booking comes before a table, for one may book a table.

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 
 use super::*;
-use crate::domain::SurfaceMessage;
 use crate::domain::event::model::Parameters;
 use crate::domain::message::{calls_of, text_of};
+use crate::domain::{AttachmentKind, File, SurfaceMessage};
 
 const TOOLS: &str = r#"[{"name":"demo_lookup","description":"","schema":{}},{"name":"demo_booking","description":"","schema":{}}]"#;
 
@@ -16,12 +16,13 @@ fn request(messages: Vec<SurfaceMessage>, tools: Option<&str>) -> ModelRequest {
         tools: tools.map(Into::into),
         withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
+        files: Arc::default(),
         parameters: Parameters::default(),
     }
 }
 
 fn user(text: &str) -> SurfaceMessage {
-    SurfaceMessage::User { text: text.into() }
+    SurfaceMessage::user(text)
 }
 
 fn result(tool: &str, content: &str, is_error: bool) -> SurfaceMessage {
@@ -103,6 +104,17 @@ async fn results_are_reported_as_they_are() {
         assert_eq!((calls_of(&content).count(), finish), (0, Finish::Stop), "one round of tools is enough");
         assert!(text_of(&content).contains(said), "{content:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_says_what_came_and_that_it_cannot_see_it() {
+    let (kind, mime) = (AttachmentKind::Image, "image/png".into());
+    let image = File { attachment_id: "att_1".into(), kind, mime, filename: None, bytes: 9 };
+    let message = |text: &str| SurfaceMessage::User { text: text.into(), files: vec![image.clone()] };
+    let (_, content, _) = run(request(vec![message("show me a table")], None)).await;
+    assert!(text_of(&content).starts_with("An image came with your message. I am a script and cannot look at it"), "{content:?}");
+    assert!(text_of(&content).contains("| --- |"));
+    assert!(text_of(&run(request(vec![message("")], None)).await.1).contains("Three things to try"));
 }
 
 #[tokio::test(start_paused = true)]

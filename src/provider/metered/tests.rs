@@ -55,6 +55,7 @@ async fn asked(batches: Vec<Batch>, take: usize) -> Samples {
         tools: None,
         withheld: None,
         messages: Vec::new(),
+        files: Arc::default(),
         parameters: Parameters::default(),
     };
     let _ = provider.stream(request).take(take).collect::<Vec<_>>().await;

@@ -1,6 +1,8 @@
 //! A request as bytes. Pure, and the same bytes for the same request: what a ledger rebuilds is what was sent, and a provider's prefix cache
 //! sees the same prefix.
 
+use std::borrow::Cow;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -8,12 +10,16 @@ use serde_json::value::RawValue;
 use crate::domain::message::{ToolCall, calls_of, text_of};
 use crate::domain::{Block, SurfaceMessage};
 use crate::provider::ModelRequest;
+use crate::provider::base64::Base64;
+use crate::provider::files::{Files, Media, Seen};
 use crate::provider::offered::offered;
 use crate::provider::table::Quirks;
 
 /// Bytes of a body beside prompt and tools that it has room for from the start: a short conversation and what escaping adds. A thousand turns
 /// that begin at once would else hold twice their bodies.
 const ROOM: usize = 2 * 1024;
+/// A document's name where its sender gave none: the wire wants one.
+const UNNAMED: &str = "document.pdf";
 
 /// The whole body: the stable things first, the newest message last.
 pub fn body(request: &ModelRequest, quirks: &Quirks) -> Vec<u8> {
@@ -97,7 +103,7 @@ enum Message<'a> {
         content: &'a str,
     },
     User {
-        content: &'a str,
+        content: Content<'a>,
     },
     Assistant {
         /// Null where the answer was calls only; some servers refuse an empty text.
@@ -111,6 +117,41 @@ enum Message<'a> {
         tool_call_id: &'a str,
         content: &'a str,
     },
+}
+
+/// A plain text wherever it can be: not every server takes parts.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl<'a> },
+    File { file: FileData<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    url: DataUrl<'a>,
+}
+
+#[derive(Serialize)]
+struct FileData<'a> {
+    filename: &'a str,
+    file_data: DataUrl<'a>,
+}
+
+struct DataUrl<'a>(&'a Seen);
+
+impl Serialize for DataUrl<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("data:{};base64,{}", self.0.media.mime(), Base64(&self.0.bytes)))
+    }
 }
 
 #[derive(Serialize)]
@@ -130,14 +171,29 @@ struct Called<'a> {
 
 fn messages<'a>(request: &'a ModelRequest, quirks: &Quirks) -> Vec<Message<'a>> {
     let system = (!request.system.is_empty()).then_some(Message::System { content: &request.system });
-    system.into_iter().chain(request.messages.iter().map(|m| message(m, quirks))).collect()
+    system.into_iter().chain(request.messages.iter().map(|m| message(m, &request.files, quirks))).collect()
 }
 
-fn message<'a>(message: &'a SurfaceMessage, quirks: &Quirks) -> Message<'a> {
+fn message<'a>(message: &'a SurfaceMessage, files: &'a Files, quirks: &Quirks) -> Message<'a> {
     match message {
-        SurfaceMessage::User { text } => Message::User { content: text },
+        SurfaceMessage::User { text, files: own } => Message::User { content: content(files.message(text, own)) },
         SurfaceMessage::Assistant { content } => assistant(content, quirks),
         SurfaceMessage::ToolResult { tool_call_id, content, .. } => Message::Tool { tool_call_id: tool_call_id.as_str(), content },
+    }
+}
+
+fn content<'a>((text, seen): (Cow<'a, str>, Vec<&'a Seen>)) -> Content<'a> {
+    if seen.is_empty() {
+        return Content::Text(text);
+    }
+    let said = (!text.is_empty()).then_some(Part::Text { text });
+    Content::Parts(seen.into_iter().map(part).chain(said).collect())
+}
+
+fn part(seen: &Seen) -> Part<'_> {
+    match seen.media {
+        Media::Pdf => Part::File { file: FileData { filename: seen.name.as_deref().unwrap_or(UNNAMED), file_data: DataUrl(seen) } },
+        Media::Jpeg | Media::Png | Media::Webp | Media::Gif => Part::ImageUrl { image_url: ImageUrl { url: DataUrl(seen) } },
     }
 }
 
@@ -181,6 +237,7 @@ mod tests {
             tools: Some(r#"[{"name":"look","description":"Looks.","schema":{"type":"object","properties":{"z":{},"a":{}}}}]"#.into()),
             withheld: None,
             messages: messages.into_iter().map(Arc::new).collect(),
+            files: Arc::default(),
             parameters: Parameters { max_output_tokens: Some(99), reasoning_effort: None },
         }
     }
@@ -189,7 +246,7 @@ mod tests {
         let id = ToolCallId::from("c1");
         let call = ToolCall { id: id.clone(), tool: "look".into(), args: Args::from_model("{\"z\":1.0, \"a\":2}") };
         vec![
-            SurfaceMessage::User { text: "hi \"you\"".into() },
+            SurfaceMessage::user("hi \"you\""),
             SurfaceMessage::Assistant { content: vec![Block::reasoning("hm"), Block::ToolCall(call)] },
             SurfaceMessage::ToolResult { tool_call_id: id, tool: "look".into(), content: "seen".into(), is_error: false },
             SurfaceMessage::Assistant { content: vec![Block::reasoning("so"), Block::Text { text: "done".into() }] },
@@ -216,7 +273,7 @@ mod tests {
     fn a_longer_conversation_keeps_the_bytes_in_front() {
         let shorter = text(&request(conversation()), "openai");
         let mut longer = conversation();
-        longer.push(SurfaceMessage::User { text: "more".into() });
+        longer.push(SurfaceMessage::user("more"));
         assert!(text(&request(longer), "openai").starts_with(shorter.strip_suffix("]}").unwrap()));
     }
 

@@ -6,6 +6,7 @@ use crate::provider::http::decode::Decoder;
 use crate::provider::tests::recorded::request;
 use crate::provider::{ErrorClass, ModelError, ModelEvent};
 
+mod files;
 mod network;
 mod tolerance;
 

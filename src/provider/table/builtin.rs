@@ -1,5 +1,7 @@
 //! The rows that are compiled in. Prefixes, variables, addresses and windows are as the providers publish them.
 
+use crate::provider::files::{Media, Takes};
+
 use super::{Models, Quirks, Row, Text, Wire};
 
 /// Id and model of the scripted provider.
@@ -23,6 +25,7 @@ pub(super) fn rows() -> Vec<Row> {
             fast_model: Some("gpt-5.6-luna".into()),
             window: 1_047_576,
             quirks: OPENAI,
+            takes: Takes::BOTH,
             ..row("openai", Models::Rest, "https://api.openai.com/v1")
         },
         Row {
@@ -33,6 +36,7 @@ pub(super) fn rows() -> Vec<Row> {
             fast_model: Some("claude-haiku-5-5".into()),
             // The newest have a million; this is what every model of the row has.
             window: 200_000,
+            takes: Takes::BOTH,
             ..row("anthropic", prefix("claude-"), "https://api.anthropic.com")
         },
         Row {
@@ -40,6 +44,7 @@ pub(super) fn rows() -> Vec<Row> {
             default_model: Some("grok-4-1-fast-reasoning".into()),
             fast_model: Some("grok-4-1-fast-reasoning".into()),
             window: 131_072,
+            takes: Takes { images: &[Media::Jpeg, Media::Png], ..Takes::NOTHING },
             ..row("xai", prefix("grok-"), "https://api.x.ai/v1")
         },
         Row {
@@ -87,6 +92,7 @@ fn row(id: &'static str, models: Models, base_url: &'static str) -> Row {
         fast_model: None,
         window: 0,
         quirks: Quirks::COMPATIBLE,
+        takes: Takes::NOTHING,
     }
 }
 

@@ -50,6 +50,7 @@ fn the_configuration_moves_a_row_and_adds_one_in_front() {
         model_prefix: Some(prefix.into()),
         window: Some(32_000),
         wire: None,
+        takes: None,
     };
     table.configure("local", local("local/")).unwrap();
     table.configure("ours", local("deepseek-ours")).unwrap();
@@ -57,6 +58,10 @@ fn the_configuration_moves_a_row_and_adds_one_in_front() {
     table.configure("minimax", messages).unwrap();
     assert_eq!((table.get("minimax").unwrap().wire, table.get("local").unwrap().wire), (Wire::Anthropic, Wire::OpenAiChat));
     assert_eq!(table.get("local").unwrap().window, 32_000);
+    assert_eq!(table.get("local").unwrap().takes, Takes::NOTHING, "nobody has said that it sees");
+    table.configure("local", Setting { takes: Some(Takes::IMAGES), ..Setting::default() }).unwrap();
+    assert_eq!(table.get("local").unwrap().takes, Takes::IMAGES);
+    assert_eq!(table.get("openai").unwrap().takes, Takes::BOTH, "a base URL says nothing of it");
     assert_eq!(route(&table, "local/qwen"), ("local".into(), "qwen".into()));
     assert_eq!(route(&table, "deepseek-ours-1"), ("ours".into(), "deepseek-ours-1".into()));
     assert_eq!(route(&table, "deepseek-v4-pro").0, "deepseek");

@@ -19,7 +19,15 @@ enum Wire {
 }
 
 pub(crate) fn request() -> ModelRequest {
-    ModelRequest { model: "m".into(), system: "s".into(), tools: None, withheld: None, messages: vec![], parameters: Parameters::default() }
+    ModelRequest {
+        model: "m".into(),
+        system: "s".into(),
+        tools: None,
+        withheld: None,
+        messages: vec![],
+        files: std::sync::Arc::default(),
+        parameters: Parameters::default(),
+    }
 }
 
 const STOP: Option<&str> = Some("\"type\":\"message_stop\"");

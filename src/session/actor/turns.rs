@@ -104,6 +104,7 @@ impl Actor {
         info!(session = %self.entry.id, turn = turn.turn, provider = prepared.model.provider.id(), model = prepared.model.model, "turn begins");
         let (sender, port) = mpsc::channel(1);
         let cancel = CancellationToken::new();
+        let kept = Arc::new(Kept { store: settings.store.clone(), session: self.entry.id.clone() });
         let blobs = std::iter::once(prepared.system.clone()).chain(prepared.tools.clone()).collect();
         let turn = Turn {
             model: prepared.model,
@@ -117,7 +118,8 @@ impl Actor {
             idle: self.ledger.state.idle(settings.clock.now()),
             cancel: cancel.clone(),
             port: Arc::new(Port(sender)),
-            artifacts: Arc::new(Kept { store: settings.store.clone(), session: self.entry.id.clone() }),
+            artifacts: kept.clone(),
+            attachments: kept,
             tasks: self.shared.tasks.clone(),
             ids: settings.ids.clone(),
             clock: settings.clock.clone(),
@@ -301,8 +303,9 @@ impl Actor {
             return Ok(None);
         }
         let waiting = self.ledger.state.inbox.next_step();
-        let (message_ids, texts): (Vec<MessageId>, Vec<&str>) =
+        let (message_ids, mut texts): (Vec<MessageId>, Vec<&str>) =
             waiting.map(|q| (q.message.message_id.clone(), q.message.text.as_str())).unzip();
+        texts.retain(|text| !text.is_empty());
         if !message_ids.is_empty() {
             let drain = QueueDrain { message_count: message_ids.len(), merged_text: texts.join("\n\n"), message_ids };
             self.stage(drain)?;

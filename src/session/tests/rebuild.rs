@@ -1,37 +1,50 @@
 //! The reconstruction theorem: every request that was ever sent rebuilds byte for byte from records and blobs.
 
+#![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for few events among all")]
+
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
+
+use bytes::Bytes;
 
 use super::world::{World, assert_sound, id, settle};
 use crate::agent::rebuild::{RebuildError, requests};
 use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, failure, said, text};
+use crate::domain::event::delivery::{AttachmentSettled, Outside};
 use crate::domain::event::input::Mode;
 use crate::domain::event::model::Model;
 use crate::domain::pending::Decision;
 use crate::domain::toolset::Policy;
 use crate::domain::{AgentEvent, DigestId, Finish};
+use crate::provider::files::Takes;
 use crate::provider::{ErrorClass, Provider};
 use crate::session::command::Queue;
 use crate::store::Store;
 
-async fn blobs(world: &World) -> BTreeMap<DigestId, Arc<str>> {
+async fn blobs(world: &World) -> BTreeMap<DigestId, Bytes> {
     let mut blobs = BTreeMap::new();
     for record in world.log().await {
-        let AgentEvent::Model(Model::Request(request)) = record.event else { continue };
-        for digest in std::iter::once(request.system_digest).chain(request.tools_digest).chain(request.withheld_digest) {
-            let bytes = world.store.blob(&id(), &digest).await.unwrap().expect("a request's blob is in its append");
-            blobs.insert(digest, String::from_utf8(bytes).unwrap().into());
+        let named: Vec<DigestId> = match record.event {
+            AgentEvent::Model(Model::Request(request)) => {
+                std::iter::once(request.system_digest).chain(request.tools_digest).chain(request.withheld_digest).collect()
+            }
+            AgentEvent::Outside(Outside::AttachmentSettled(AttachmentSettled { attachment_id, bytes: Some(_), .. })) => {
+                vec![attachment_id.as_str().into()]
+            }
+            _ => Vec::new(),
+        };
+        for digest in named {
+            let bytes = world.store.blob(&id(), &digest).await.unwrap().expect("a blob is in the append of the record that names it");
+            blobs.insert(digest, bytes.into());
         }
     }
     blobs
 }
 
-async fn assert_rebuilds(world: &World, sent: usize) {
+pub(super) async fn assert_rebuilds(world: &World, sent: usize) {
     let (log, blobs) = (world.log().await, blobs(world).await);
     assert_sound(&log);
-    let rebuilt = requests(&log, |digest| blobs.get(digest).cloned()).unwrap();
+    let rebuilt = requests(&log, |digest| blobs.get(digest).cloned(), |_| world.script.takes()).unwrap();
     let captured: Vec<Vec<u8>> = world.script.requests.lock().unwrap().iter().map(|(_, body)| body.clone()).collect();
     assert_eq!(captured.len(), sent);
     let bodies: Vec<Vec<u8>> = rebuilt.iter().map(|r| world.script.body(&r.request)).collect();
@@ -97,6 +110,6 @@ async fn a_missing_blob_is_said() {
     let world = World::new(&Script::new(|_, _| answer("hi")), Vec::new()).await;
     world.ask("first").await;
     world.done(1).await;
-    let missing = requests(&world.log().await, |_| None);
+    let missing = requests(&world.log().await, |_| None, |_| Takes::NOTHING);
     assert!(matches!(missing, Err(RebuildError::NoBlob { seq: 5, .. })), "{missing:?}");
 }

@@ -65,6 +65,7 @@ fn a_reader_far_behind_reads_the_disk_and_then_the_live_text() {
         system_digest: "d".into(),
         tools_digest: None,
         withheld_digest: None,
+        without_files: false,
     };
     let opened = commit(vec![start.into(), StepStart {}.into(), request.into()]);
     feed.open_attempt(opened);

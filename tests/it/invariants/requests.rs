@@ -82,6 +82,7 @@ async fn rebuilt(store: &SqliteStore, session: &str) -> Vec<Vec<u8>> {
                     None => None,
                 },
                 messages: state.surface.messages.clone(),
+                files: std::sync::Arc::default(),
                 parameters: sent.parameters.clone(),
             };
             bodies.push(body(&request, &table.get(&sent.provider).unwrap().quirks));

@@ -13,7 +13,7 @@ use crate::provider::anthropic::body::body;
 pub(super) const MODEL: &str = "claude-sonnet-5-5";
 
 pub(super) fn user(text: &str) -> SurfaceMessage {
-    SurfaceMessage::User { text: text.into() }
+    SurfaceMessage::user(text)
 }
 
 pub(super) fn call(id: &str, args: &str) -> Block {
@@ -41,6 +41,7 @@ pub(super) fn request(messages: Vec<SurfaceMessage>) -> ModelRequest {
         tools: Some(tools.into()),
         withheld: None,
         messages: messages.into_iter().map(Arc::new).collect(),
+        files: Arc::default(),
         parameters: Parameters::default(),
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::provider::anthropic::{Anthropic, AnthropicConfig, body};
+use crate::provider::files::Takes;
 use crate::provider::tests::listener::{DEADLINE, KEY, SSE, ask, ok};
 use crate::provider::tests::recorded::{Recorded, request};
 use crate::provider::{ErrorClass, ModelEvent, Provider};
 
 fn provider(origin: &str, client: reqwest::Client) -> Arc<dyn Provider> {
     let (id, key) = ("anthropic".into(), Some(KEY.to_owned().into()));
-    Arc::new(Anthropic::new(AnthropicConfig { id, base_url: origin.into(), key, client }))
+    Arc::new(Anthropic::new(AnthropicConfig { id, base_url: origin.into(), key, takes: Takes::BOTH, client }))
 }
 
 #[tokio::test]

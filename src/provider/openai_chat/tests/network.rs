@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 use super::{COMPATIBLE, RECORDED, request};
+use crate::provider::files::Takes;
 use crate::provider::openai_chat::{OpenAiChat, OpenAiChatConfig};
 use crate::provider::table::Quirks;
 use crate::provider::tests::listener::{self, DEADLINE, KEY, SSE, ok};
@@ -13,7 +14,14 @@ use crate::provider::{ErrorClass, ModelError, ModelEvent, Provider};
 
 fn provider(origin: &str, client: reqwest::Client) -> Arc<dyn Provider> {
     let (id, key) = ("test".into(), Some(KEY.to_owned().into()));
-    Arc::new(OpenAiChat::new(OpenAiChatConfig { id, base_url: format!("{origin}/v1"), key, quirks: Quirks::COMPATIBLE, client }))
+    Arc::new(OpenAiChat::new(OpenAiChatConfig {
+        id,
+        base_url: format!("{origin}/v1"),
+        key,
+        quirks: Quirks::COMPATIBLE,
+        takes: Takes::BOTH,
+        client,
+    }))
 }
 
 async fn ask(answer: Vec<u8>, read_timeout: Duration) -> (String, Vec<ModelEvent>, Option<ModelError>) {

@@ -268,6 +268,7 @@ impl Server {
             system_digest: "d".into(),
             tools_digest: None,
             withheld_digest: None,
+            without_files: false,
         });
         self.feed.open_attempt(seq);
         self.attempts.insert(seq, Attempt { message_id, sent: Vec::new() });
