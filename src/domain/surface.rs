@@ -5,12 +5,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::message::ToolCall;
-use super::{Block, ToolCallId};
+use super::{Block, Taint, ToolCallId};
 
 /// The messages of the next request, oldest first. Each is shared, so that a step copies pointers and not the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surface {
     pub messages: Vec<Arc<SurfaceMessage>>,
+    /// Whose words among them are not to be trusted.
+    pub taint: Taint,
 }
 
 /// One message as every wire can say it.

@@ -60,7 +60,7 @@ impl TurnPort for FakePort {
 }
 
 pub(super) fn input(text: &str) -> StepInput {
-    StepInput { surface: vec![Arc::new(SurfaceMessage::User { text: text.into() })] }
+    StepInput { surface: vec![Arc::new(SurfaceMessage::User { text: text.into() })], ..StepInput::default() }
 }
 
 /// A turn about to run.
@@ -109,7 +109,7 @@ pub(crate) fn profile() -> ChannelProfile {
         max_len: 0,
         unit: LengthUnit::Chars,
     };
-    let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None };
+    let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None, sources: false };
     let mid_run = crate::domain::event::input::Mode::Steer;
     ChannelProfile {
         label: "web",
