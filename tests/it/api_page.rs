@@ -54,6 +54,7 @@ fn the_codes_of_a_turn_are_those_of_the_sources() {
     let source = |file: &str| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(file)).unwrap();
     let (tool, classify) = (source("domain/event/tool.rs"), source("provider/http/classify.rs"));
     let constants = tool.split("pub mod codes").nth(1).unwrap().lines().filter_map(|line| line.trim().strip_prefix("pub const "));
+    let constants = constants.filter(|line| line.contains(": &str"));
     let verdicts = classify.lines().filter(|line| line.contains(": Verdict = (")).filter_map(|line| line.split('"').nth(1));
     let elsewhere =
         ["provider/http.rs", "agent/attempt.rs", "agent/run.rs", "session/actor/turns.rs", "app/agents.rs", "domain/event/model.rs"]
