@@ -141,8 +141,8 @@ impl End {
         let answer = match code {
             "auth" | "billing" | "bad_request" | "model_not_found" => "Sorry, I cannot answer: the model is not set up correctly.",
             "context_overflow" => "Sorry, this conversation has grown too long for the model.",
-            "rate_limited" | "overloaded" => "Sorry, the model is too busy right now. Please try again in a moment.",
-            _ => "Sorry, something went wrong while I was answering. Please try again.",
+            "rate_limited" | "overloaded" => "Sorry, the model is too busy right now; please try again in a moment.",
+            _ => "Sorry, something went wrong while I was answering; please try again.",
         };
         Self { code: Some(code.into()), detail: Some(detail.into()), ..Self::new(DoneReason::Error, answer) }
     }

@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::channel::reception::Reception;
 use crate::config::Config;
 use crate::config::auth::Key;
 use crate::config::server::is_this_machine;
@@ -21,12 +22,14 @@ use crate::http::metrics::HttpMetrics;
 use crate::http::routes::health::Told;
 use crate::http::{Gateway, Parts, router};
 use crate::meter::Meter;
+use crate::outbox::Outbox;
 use crate::session::metrics::SessionMetrics;
 use crate::session::{Sessions, Settings};
 use crate::store::Store;
 use crate::store::sqlite::{OpenError, SqliteStore};
 
 mod agents;
+mod channels;
 pub mod key_file;
 pub mod metrics;
 
@@ -50,6 +53,10 @@ pub enum Welcome {
 pub struct App {
     pub router: Router,
     pub sessions: Sessions,
+    pub outbox: Outbox,
+    pub reception: Reception,
+    /// How long a stop lets what is under way end.
+    pub drain: Duration,
     /// Ends readers' streams, and tells everybody that the process stops.
     pub draining: CancellationToken,
     store: Arc<SqliteStore>,
@@ -75,20 +82,26 @@ impl App {
         let access = access(config, port, local_key)?;
         let own = SocketAddr::new(config.server.bind.ip(), port);
         let agents = Arc::new(Agents::new(config, Some(own), Arc::new(SystemClock), meter)?);
+        let accounts = channels::accounts(config)?;
+        let outbox = Outbox::new(accounts.clone(), meter);
+        let drain = Duration::from_millis(config.server.drain_ms);
         let sessions = Sessions::new(Settings {
             store: store.clone(),
             setup: agents.clone(),
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
-            deliveries: Arc::new(crate::session::delivery::NoDeliveries),
+            deliveries: Arc::new(outbox.clone()),
             metrics: SessionMetrics::new(meter, agents.every_tool().into_iter().map(|tool| tool.spec.name.to_owned())),
             passivate: Duration::from_secs(config.sessions.passivate_s),
             expire: Duration::from_secs(config.approvals.expire_s),
-            drain: Duration::from_millis(config.server.drain_ms),
+            drain,
         });
         let draining = CancellationToken::new();
+        let reception = Reception::new(accounts, sessions.clone(), meter, draining.clone());
         let gateway = Gateway::new(Parts {
             sessions: sessions.clone(),
+            reception: reception.clone(),
+            outbox: outbox.clone(),
             access,
             tools: agents.every_tool(),
             agents: agents.names(),
@@ -97,8 +110,9 @@ impl App {
             exposition: Arc::new(metrics.exposition(store.clone())),
             told: Told::default(),
         });
-        let (model, warnings) = (agents.default_model(), agents.idle_providers(config));
-        Ok(Self { router: router::router(gateway), sessions, draining, store, metrics, welcome, model, warnings })
+        let (model, warnings) = (agents.default_model(), warnings(config, &agents));
+        let router = router::router(gateway);
+        Ok(Self { router, sessions, outbox, reception, drain, draining, store, metrics, welcome, model, warnings })
     }
 
     /// Checks all that can be checked without opening the store; gives what may be meant otherwise, a sentence each.
@@ -106,13 +120,19 @@ impl App {
     /// # Errors
     /// As [`App::new`], less the store's.
     pub fn check(config: &Config) -> anyhow::Result<Vec<String>> {
-        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(|agents| agents.idle_providers(config))
+        channels::accounts(config)?;
+        Agents::new(config, None, Arc::new(SystemClock), &Meter::none()).map(|agents| warnings(config, &agents))
     }
 
     /// What closes the store, also for who must do so in a hurry.
     pub fn closer(&self) -> Closer {
         Closer { sessions: self.sessions.clone(), store: self.store.clone() }
     }
+}
+
+fn warnings(config: &Config, agents: &Agents) -> Vec<String> {
+    let channels = channels::warnings(config, |agent| agents.asks(agent));
+    agents.idle_providers(config).into_iter().chain(channels).collect()
 }
 
 /// One sentence: the error says its own causes, which a chain would say again.

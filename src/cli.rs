@@ -18,6 +18,7 @@ use crate::app::{App, Welcome};
 use crate::client::health::health;
 use crate::client::{ChatOptions, chat};
 use crate::config::{Config, ConfigError};
+use crate::tool::web_fetch::pdf;
 use crate::{server, telemetry};
 use token::Token;
 
@@ -48,6 +49,9 @@ enum Command {
     Token(Token),
     /// Ask the running gateway whether it can do its work: 0 when it can, 1 when not. For containers and service managers.
     Health(Health),
+    /// What the gateway starts for each PDF that it reads.
+    #[command(name = pdf::COMMAND, hide = true)]
+    ReadPdf,
 }
 
 #[derive(Debug, Args)]
@@ -84,6 +88,10 @@ impl Cli {
     /// # Errors
     /// What to tell the person, and nothing else.
     pub fn run_to_end(self) -> anyhow::Result<ExitCode> {
+        // before anything else takes memory or starts threads: it has hard limits
+        if let Some(Command::ReadPdf) = self.command {
+            return Ok(pdf::reading::main());
+        }
         run_to_end(self.run())?
     }
 
@@ -93,6 +101,7 @@ impl Cli {
             Some(Command::Check) => check(&load(self.config.as_deref())?),
             Some(Command::Token(token)) => token.run().map(|()| ExitCode::SUCCESS).context("stdout"),
             Some(Command::Health(Health { url })) => ask(url, load(self.config.as_deref())).await,
+            Some(Command::ReadPdf) => Ok(pdf::reading::main()),
             Some(Command::Chat(options)) => talk(options, load(self.config.as_deref())).await,
         }
     }

@@ -5,7 +5,7 @@
 //! [`surface`] (what the model sees), [`overview`] (what lists and `hello` show), [`view`] (what a reader may see), [`cursor`].
 //! Beside them: [`args`] and [`digest`] (exact bytes), [`artifact`] (long results), [`address`], [`attachment`], [`delivery`] and [`outbox`]
 //! (what comes from places outside and goes there), [`burst`] (when input begins a turn), [`live`] (what is never a record), [`mod@pending`],
-//! [`profile`] and [`toolset`] (what may be done where), [`principal`] and [`api_key`] (who calls), [`usage`], [`visible`] (what text
+//! [`profile`], [`toolset`] and [`taint`] (what may be done where, and after what), [`principal`] and [`api_key`] (who calls), [`usage`], [`visible`] (what text
 //! hides), and [`sse`], which reads streams for clients and providers alike.
 
 pub mod address;
@@ -31,6 +31,7 @@ pub mod record;
 pub mod sse;
 pub mod state;
 pub mod surface;
+pub mod taint;
 pub mod time;
 pub mod toolset;
 pub mod usage;
@@ -52,6 +53,7 @@ pub use profile::ChannelProfile;
 pub use record::Record;
 pub use state::SessionState;
 pub use surface::SurfaceMessage;
+pub use taint::Taint;
 pub use time::{Clock, Timestamp};
 pub use usage::Usage;
 pub use view::View;

@@ -22,9 +22,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::channel::reception::Reception;
 use crate::domain::principal::Rights;
 use crate::domain::toolset::Candidate;
 use crate::domain::{Principal, Scope, SessionId, View};
+use crate::outbox::Outbox;
 use crate::session::{Lease, Sessions};
 use access::Access;
 use error::ApiError;
@@ -38,6 +40,9 @@ pub struct Gateway(Arc<Parts>);
 /// The parts of a [`Gateway`].
 pub struct Parts {
     pub sessions: Sessions,
+    /// The way in for messaging channels, and the way out.
+    pub reception: Reception,
+    pub outbox: Outbox,
     pub access: Access,
     /// Every tool there is, by name: what deciding on its calls needs.
     pub tools: Vec<Candidate>,

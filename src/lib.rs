@@ -10,8 +10,9 @@
 //! 4. [`agent`]: a turn as a stream of what it does.
 //! 5. [`session`]: one actor, one ledger and one feed per session.
 //! 6. [`channel`]: where messages come from, and what each may do.
-//! 7. [`http`]: the edge.
-//! 8. [`app`], [`server`], [`cli`]: the composition root, the listener, the command line. [`config`] and [`telemetry`] are used here only.
+//! 7. [`outbox`]: answers on their way to messaging channels.
+//! 8. [`http`]: the edge.
+//! 9. [`app`], [`server`], [`cli`]: the composition root, the listener, the command line. [`config`] and [`telemetry`] are used here only.
 //!
 //! [`client`] is the terminal client; it stands on the HTTP API and sees only [`domain`].
 //! [`meter`] stands above all: how each layer measures what it does.
@@ -26,6 +27,7 @@ pub mod config;
 pub mod domain;
 pub mod http;
 pub mod meter;
+pub mod outbox;
 pub mod prompt;
 pub mod provider;
 pub mod server;

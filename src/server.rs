@@ -1,6 +1,7 @@
 //! The listener: accepts, serves, and stops in order.
 //!
-//! On stop: no new connections, readers are told and end by themselves, turns get their drain time, the store is flushed. A connection that
+//! On stop: no new connections, readers are told and end by themselves, what is being sent ends, turns get their drain time, the store is
+//! flushed. A connection that
 //! does not end in time is dropped; nothing is lost with it.
 
 use std::future::Future;
@@ -45,6 +46,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// # Errors
 /// When the store cannot be flushed.
 pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output = ()>) -> anyhow::Result<()> {
+    app.outbox.start(&app.sessions);
     app.sessions.start();
     let (graceful, connections) = (GracefulShutdown::new(), TaskTracker::new());
     let mut shutdown = std::pin::pin!(shutdown);
@@ -65,6 +67,9 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     info!("stopping: no new input, readers are told to come back");
     drop(listener);
     app.draining.cancel();
+    // before the sessions, which record what came of what is being sent
+    app.outbox.stop(app.drain).await;
+    app.reception.stopped().await;
     app.sessions.stop().await;
     if tokio::time::timeout(LAST_BYTES, graceful.shutdown()).await.is_err() {
         debug!("connections that did not end are dropped");

@@ -22,6 +22,7 @@ pub mod record;
 pub mod registry;
 pub mod repair;
 pub mod setup;
+mod sources;
 
 pub use command::{Arrival, DeliveryStatus, Posted, Retried, SessionError, TakeOver};
 pub use feed::Feed;

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::event::input::Trust;
+use crate::domain::event::tool::Source;
 use crate::domain::toolset::{CallKind, Needs, Policy, ToolSpec};
 use crate::domain::{Args, Artifact, ArtifactId};
 
@@ -28,6 +29,7 @@ pub mod read_artifact;
 pub(crate) mod tests;
 pub mod toolbox;
 pub mod web_fetch;
+pub mod web_search;
 
 pub use toolbox::Toolbox;
 
@@ -50,6 +52,11 @@ pub trait Tool: fmt::Debug + Send + Sync + 'static {
 
     fn needs(&self) -> Needs {
         Needs::Nothing
+    }
+
+    /// Why it cannot work in this gateway; `None` where it can. A part of a sentence, for whoever looks for it.
+    fn absent(&self) -> Option<&'static str> {
+        None
     }
 
     fn kind(&self) -> CallKind {
@@ -136,6 +143,15 @@ pub struct ToolOutput {
     pub content: String,
     /// How far the content may be trusted; `Untrusted` for anything that came from outside.
     pub trust: Trust,
+    /// The pages that it was read from. What was only found and not read is none.
+    pub sources: Vec<Source>,
+}
+
+impl ToolOutput {
+    /// A result that rests on no page.
+    pub fn new(content: String, trust: Trust) -> Self {
+        Self { content, trust, sources: Vec::new() }
+    }
 }
 
 /// Why there is no result; both fields go to the model.

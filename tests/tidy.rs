@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["agent"],
     &["session"],
     &["channel"],
+    &["outbox"],
     &["http"],
     &["telemetry"],
     &["config", "client"],

@@ -20,8 +20,9 @@ use super::run::{Agent, record};
 use crate::domain::event::tool::codes;
 use crate::domain::message::ToolCall;
 use crate::domain::state::CallState;
-use crate::domain::toolset::{CallKind, Policy};
-use crate::domain::{LiveEvent, ToolCallId};
+use crate::domain::taint::Ruling;
+use crate::domain::toolset::CallKind;
+use crate::domain::{LiveEvent, Taint, ToolCallId};
 use crate::tool::{Progress, Tool, ToolContext, ToolFailure, ToolOutput, ask_user};
 
 mod caps;
@@ -49,12 +50,13 @@ enum Event {
 }
 
 impl Agent {
-    /// Runs the calls and yields their records. Afterwards each has its result. `shown` is the length of the step's results so far.
-    pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>, shown: usize) -> impl Stream<Item = Output> + 'a {
+    /// Runs the calls and yields their records. Afterwards each has its result. `shown` is the length of the step's results so far,
+    /// `taint` what the model had read when it asked for them.
+    pub(super) fn tools<'a>(&'a mut self, calls: Vec<CallState>, shown: usize, taint: &'a Taint) -> impl Stream<Item = Output> + 'a {
         stream! {
             yield Output::Live(LiveEvent::UsingTools);
             let mut room = Room::new(shown, calls.iter().filter(|c| !c.has_result()).count());
-            let mut slots = self.judge(calls).await;
+            let mut slots = self.judge(calls, taint).await;
             let mut bodies = Bodies::new();
             let (reports, mut progress) = mpsc::channel(16);
             let mut aborting: Option<Instant> = None;
@@ -95,10 +97,10 @@ impl Agent {
     }
 
     /// Judges all calls in the model's order, and has all decisions made, before any body starts.
-    async fn judge(&mut self, calls: Vec<CallState>) -> Vec<Slot> {
-        let mut slots: Vec<Slot> = calls.into_iter().map(|call| self.slot(call)).collect();
+    async fn judge(&mut self, calls: Vec<CallState>, taint: &Taint) -> Vec<Slot> {
+        let mut slots: Vec<Slot> = calls.into_iter().map(|call| self.slot(call, taint)).collect();
         let gated = |slot: &Slot| match &slot.state {
-            State::Ready(tool) => Some(Proposal { call: slot.call.clone(), gate: self.gate(tool.as_ref(), slot) }),
+            State::Ready(tool) => Some(Proposal { call: slot.call.clone(), gate: self.gate(tool.as_ref(), slot, taint) }),
             State::Withdrawn(_) => Some(Proposal { call: slot.call.clone(), gate: Gate::Closed }),
             State::Done | State::Running { .. } | State::Result(_) | State::Denied { .. } => None,
         };
@@ -117,7 +119,7 @@ impl Agent {
     }
 
     /// The table of what a call is, found new or after a restart.
-    fn slot(&self, found: CallState) -> Slot {
+    fn slot(&self, found: CallState, taint: &Taint) -> Slot {
         let state = match self.turn.toolbox.get(&found.call.tool) {
             _ if found.has_result() => State::Done,
             _ if self.cut => failure(codes::TRUNCATED, "the answer is not whole, so none of its calls is run"),
@@ -128,7 +130,11 @@ impl Agent {
                 "it had started when the gateway stopped, and nobody knows what it did; check before you do it again",
             ),
             Some(tool) if self.turn.toolset.get(&found.call.tool).is_some() => match tool.check(&found.call.args) {
-                Ok(()) => State::Ready(tool.clone()),
+                Ok(()) => match self.turn.toolset.ruling(&found.call.tool, taint) {
+                    // what somebody was asked about, he decides
+                    Ruling::Deny { reason } if found.item.is_none() => State::Denied { reason, by: None },
+                    Ruling::Run | Ruling::Ask { .. } | Ruling::Deny { .. } => State::Ready(tool.clone()),
+                },
                 Err(why) => failure(codes::INVALID_ARGUMENTS, &why),
             },
             _ => failure(codes::UNKNOWN_TOOL, &self.unknown(&found.call.tool)),
@@ -148,17 +154,17 @@ impl Agent {
         }
     }
 
-    fn gate(&self, tool: &dyn Tool, slot: &Slot) -> Gate {
-        match (tool.kind(), self.turn.toolset.get(&slot.call.tool).map(|t| t.policy)) {
-            (CallKind::Question, _) => match ask_user::questions(&slot.call.args) {
+    fn gate(&self, tool: &dyn Tool, slot: &Slot, taint: &Taint) -> Gate {
+        match tool.kind() {
+            CallKind::Question => match ask_user::questions(&slot.call.args) {
                 Ok(questions) => Gate::Question(questions),
                 Err(_) => Gate::Open,
             },
-            (CallKind::Client, _) => Gate::Client,
-            (CallKind::Body, Some(Policy::Allow)) => Gate::Open,
-            (CallKind::Body, Some(Policy::Ask | Policy::Deny) | None) => {
-                Gate::Approval { reason: format!("The policy of {} is to ask before each call.", slot.call.tool) }
-            }
+            CallKind::Client => Gate::Client,
+            CallKind::Body => match self.turn.toolset.ruling(&slot.call.tool, taint) {
+                Ruling::Run => Gate::Open,
+                Ruling::Ask { reason } | Ruling::Deny { reason } => Gate::Approval { reason },
+            },
         }
     }
 

@@ -8,13 +8,15 @@ use futures_util::future::BoxFuture;
 
 use crate::domain::message::ToolCall;
 use crate::domain::pending::{Answer, Question};
-use crate::domain::{Artifact, ArtifactId, File, SurfaceMessage};
+use crate::domain::{Artifact, ArtifactId, File, SurfaceMessage, Taint};
 
 /// What a step's requests are made of.
 #[derive(Clone, Debug, Default)]
 pub struct StepInput {
     /// The surface as it stands: pointers, so that a step copies no text.
     pub surface: Vec<Arc<SurfaceMessage>>,
+    /// Whose words on it are not to be trusted.
+    pub taint: Taint,
 }
 
 impl StepInput {

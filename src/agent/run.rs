@@ -173,7 +173,7 @@ impl Agent {
                 }
             }
             if !calls.is_empty() {
-                let mut tools = pin!(self.tools(calls, shown));
+                let mut tools = pin!(self.tools(calls, shown, &input.taint));
                 while let Some(output) = tools.next().await {
                     yield output;
                 }

@@ -28,8 +28,15 @@ use crate::tool::bash::{Bash, BashConfig};
 use crate::tool::demo::{DemoBooking, DemoLookup};
 use crate::tool::net_guard::{GuardedClient, Lookup, NetGuard, SystemLookup};
 use crate::tool::read_artifact::ReadArtifact;
+use crate::tool::web_fetch::pdf::PdfReader;
 use crate::tool::web_fetch::{FetchLimits, WebFetch};
+use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
+
+mod profiles;
+mod search;
+
+use profiles::AccountProfiles;
 
 /// Requests of one step.
 const ATTEMPTS: u32 = 3;
@@ -48,6 +55,7 @@ pub(super) struct Agents {
     table: Table,
     providers: BTreeMap<String, Arc<dyn Provider>>,
     profiles: BTreeMap<&'static str, Arc<ChannelProfile>>,
+    accounts: BTreeMap<(String, String), AccountProfiles>,
     agents: BTreeMap<String, Agent>,
     /// What `auto` means.
     auto: String,
@@ -60,8 +68,8 @@ pub(super) struct Agents {
     kits: Mutex<BTreeMap<KitKey, Arc<Kit>>>,
 }
 
-/// Agent, channel, whether it is the demo's, and day.
-type KitKey = (String, String, bool, String);
+/// Agent, channel, whether somebody can approve there, whether it is the demo's, and day.
+type KitKey = (String, String, bool, bool, String);
 
 /// What an agent is told on a channel, on a day.
 #[derive(Debug)]
@@ -122,16 +130,18 @@ impl Agents {
             own || row.key_var.is_none() || key(&row.id, row.key_var.as_deref()).is_some()
         };
         let usable = table.rows().iter().filter(|row| usable(row)).map(|row| row.id.to_string()).collect();
+        let search = search::web_search(config, http.clone(), clock.clone());
         let fetch = web_fetch(config, own, clock).context("the HTTP client of web_fetch")?;
         let built = Self {
             usable,
             table,
             providers,
-            profiles: profiles(config),
+            profiles: profiles::channels(config),
+            accounts: profiles::accounts(config),
             agents,
             auto,
-            toolbox: Arc::new(toolbox(config, &fetch, vec![])),
-            demo_toolbox: Arc::new(toolbox(config, &fetch, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
+            toolbox: Arc::new(toolbox(config, &fetch, &search, vec![])),
+            demo_toolbox: Arc::new(toolbox(config, &fetch, &search, vec![Arc::new(DemoLookup), Arc::new(DemoBooking)])),
             abort_grace: Duration::from_millis(config.tools.abort_grace_ms),
             kits: Mutex::default(),
         };
@@ -149,6 +159,26 @@ impl Agents {
 
     pub(super) fn names(&self) -> Vec<String> {
         self.agents.keys().cloned().collect()
+    }
+
+    /// Whether a tool of that agent asks for permission where somebody can give it.
+    pub(super) fn asks(&self, agent: &str) -> bool {
+        let Some(model) = self.agents.get(agent).and_then(|agent| self.model(agent, None).ok()) else { return false };
+        let has = |profile: &ChannelProfile| self.toolbox_for(&model).toolset(profile).names().count();
+        channel::ADAPTERS.iter().any(|profile| has(&profiles::with_approvals(profile)) > has(profile))
+    }
+
+    /// A turn that only approvers wait for may ask them.
+    fn profile_of(&self, want: &Want<'_>) -> Option<Arc<ChannelProfile>> {
+        let own = want.account.and_then(|account| self.account(want.channel, account));
+        match own.filter(|own| own.can_decide(want.addresses)) {
+            Some(own) => Some(own.approving.clone()),
+            None => self.profile(want.channel, want.account),
+        }
+    }
+
+    fn account(&self, channel: &str, account: &str) -> Option<&AccountProfiles> {
+        self.accounts.get(&(channel.to_owned(), account.to_owned()))
     }
 
     /// Every tool that any turn could have.
@@ -205,7 +235,8 @@ impl Agents {
             return make();
         }
         let demo = Arc::ptr_eq(toolbox, &self.demo_toolbox);
-        let key = (want.agent.to_owned(), want.channel.to_owned(), demo, want.started_at.date());
+        let approvals = profile.capabilities.approvals;
+        let key = (want.agent.to_owned(), want.channel.to_owned(), approvals, demo, want.started_at.date());
         let mut kits = self.kits.lock().unwrap_or_else(PoisonError::into_inner);
         if kits.len() > KITS_KEPT {
             kits.clear();
@@ -240,23 +271,16 @@ fn usual_url(config: &Config, row: &Row) -> Option<String> {
     row.url_var.as_deref().and_then(|name| config.variables.base_url(name)).map(str::to_owned)
 }
 
-fn profiles(config: &Config) -> BTreeMap<&'static str, Arc<ChannelProfile>> {
-    let adjusted = |profile: &ChannelProfile| match profile.label {
-        "web" if config.channels.web.allow_ask_user => channel::web::with_questions(),
-        _ => profile.clone(),
-    };
-    channel::PROFILES.iter().map(|profile| (profile.label, Arc::new(adjusted(profile)))).collect()
-}
-
-fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> Result<WebFetch, reqwest::Error> {
+fn web_fetch(config: &Config, own: Option<SocketAddr>, clock: Arc<dyn Clock>) -> anyhow::Result<WebFetch> {
     let guard = NetGuard::new(config.net.allow_private.iter().map(|network| network.0)).without(own);
     let max_bytes = config.tools.web_fetch.max_bytes.and_then(|bytes| usize::try_from(bytes).ok());
-    let limits = max_bytes.map_or_else(FetchLimits::default, |max_bytes| FetchLimits { max_bytes });
+    let limits = max_bytes.map_or_else(FetchLimits::default, |most| FetchLimits { max_bytes: most, max_pdf_bytes: most });
     let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
-    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock))
+    let pdfs = PdfReader::own().context("the program that reads PDFs")?;
+    Ok(WebFetch::new(GuardedClient::new(guard, &lookup)?, limits, clock, pdfs))
 }
 
-fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
+fn toolbox(config: &Config, fetch: &WebFetch, search: &WebSearch, extra: Vec<Arc<dyn Tool>>) -> Toolbox {
     let usual = BashConfig::default();
     let limit = config.tools.timeout("bash");
     let bash = Bash::new(BashConfig {
@@ -265,7 +289,8 @@ fn toolbox(config: &Config, fetch: &WebFetch, extra: Vec<Arc<dyn Tool>>) -> Tool
         max_timeout: limit.unwrap_or(usual.max_timeout),
         directory: config.tools.bash.cwd.clone(),
     });
-    let mut tools: Vec<Arc<dyn Tool>> = vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(fetch.clone())];
+    let mut tools: Vec<Arc<dyn Tool>> =
+        vec![Arc::new(bash), Arc::new(AskUser), Arc::new(ReadArtifact), Arc::new(search.clone()), Arc::new(fetch.clone())];
     tools.extend(extra);
     let policy = |tool: &Arc<dyn Tool>| config.tools.policy(tool.spec().name).map(|policy| (tool.spec().name.to_owned(), policy));
     // bash has its limit from its own settings: it is the command's, and reported by it
@@ -278,7 +303,7 @@ impl Setup for Agents {
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
         let unknown = |what: String| End::error("unavailable", what);
         let agent = self.agents.get(want.agent).ok_or_else(|| unknown(format!("the agent {:?} is not configured any more", want.agent)))?;
-        let profile = self.profile(want.channel, want.account).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
+        let profile = self.profile_of(want).ok_or_else(|| unknown(format!("there is no channel {:?}", want.channel)))?;
         let model = self.model(agent, want.model)?;
         let toolbox = self.toolbox_for(&model).clone();
         let kit = self.kit(want, agent, &profile, &toolbox);
@@ -298,8 +323,9 @@ impl Setup for Agents {
         })
     }
 
-    fn profile(&self, channel: &str, _account: Option<&str>) -> Option<Arc<ChannelProfile>> {
-        self.profiles.get(channel).cloned()
+    fn profile(&self, channel: &str, account: Option<&str>) -> Option<Arc<ChannelProfile>> {
+        let own = account.and_then(|account| self.account(channel, account)).map(|own| own.usual.clone());
+        own.or_else(|| self.profiles.get(channel).cloned())
     }
 
     fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>> {

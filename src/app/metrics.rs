@@ -13,7 +13,7 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use crate::http::metrics::Exposition;
 use crate::meter::{Kind, Meter, Metric};
 use crate::store::{Pending, Store};
-use crate::{http, provider, session, store};
+use crate::{channel, http, outbox, provider, session, store};
 use process::Process;
 
 mod process;
@@ -31,7 +31,18 @@ const COUNTING: Duration = Duration::from_millis(800);
 /// The tables of all layers.
 fn all() -> impl Iterator<Item = &'static Metric> {
     const OWN: &[Metric] = &[PENDING, BUILD];
-    [http::metrics::ALL, session::metrics::ALL, provider::metered::ALL, store::metrics::ALL, OWN, process::ALL].into_iter().flatten()
+    [
+        http::metrics::ALL,
+        session::metrics::ALL,
+        channel::metrics::ALL,
+        outbox::metrics::ALL,
+        provider::metered::ALL,
+        store::metrics::ALL,
+        OWN,
+        process::ALL,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// One gateway's metrics.

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::*;
+use crate::domain::Taint;
 use crate::domain::event::input::Mode;
-use crate::domain::toolset::{CallKind, Policy, Toolset};
+use crate::domain::taint::Ruling;
+use crate::domain::toolset::{CallKind, Candidate, Needs, Policy, ToolSpec, Toolset};
 use crate::prompt::{SystemParts, system_prompt, tools_json};
 use crate::tool::ask_user::AskUser;
 use crate::tool::bash::{Bash, BashConfig};
@@ -121,4 +123,21 @@ fn only_questions_go_without_a_body() {
     let set = toolbox(&[]).toolset(&cli::PROFILE);
     let without: Vec<&str> = set.tools.iter().filter(|t| t.kind != CallKind::Body).map(|t| t.spec.name).collect();
     assert_eq!(without, ["ask_user"]);
+}
+
+#[test]
+fn what_a_page_asks_for_is_denied_on_a_phone_and_asked_about_where_somebody_can_answer() {
+    let spec = ToolSpec { name: "book", description: "For a test.".into(), schema: serde_json::json!({"type": "object"}) };
+    let book = Candidate { spec, policy: Policy::Allow, needs: Needs::Nothing, kind: CallKind::Body, effects: true, absent: None };
+    let read = Taint { input: false, tools: ["web_fetch".to_owned()].into() };
+    for (profile, expected) in [(&whatsapp::PROFILE, "deny"), (&web::PROFILE, "ask"), (&cli::PROFILE, "ask"), (&api::PROFILE, "ask")] {
+        let set = Toolset::for_channel(&profile.capabilities, [book.clone()]);
+        assert_eq!(set.ruling("book", &Taint::default()), Ruling::Run, "{}", profile.label);
+        let ruled = match set.ruling("book", &read) {
+            Ruling::Run => "run",
+            Ruling::Ask { .. } => "ask",
+            Ruling::Deny { .. } => "deny",
+        };
+        assert_eq!(ruled, expected, "{}", profile.label);
+    }
 }

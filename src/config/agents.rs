@@ -15,6 +15,13 @@ pub struct Agents {
     pub named: BTreeMap<String, Agent>,
 }
 
+impl Agents {
+    /// Whether there is one of this name.
+    pub fn has(&self, name: &str) -> bool {
+        name == "default" || self.named.contains_key(name)
+    }
+}
+
 impl TryFrom<BTreeMap<String, Agent>> for Agents {
     type Error = &'static str;
 

@@ -1,7 +1,13 @@
 //! `[channels.NAME]`
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+pub mod whatsapp;
+
+use whatsapp::WhatsApp;
 
 /// Channels' own settings.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -9,6 +15,9 @@ use serde::Deserialize;
 pub struct Channels {
     /// Browsers.
     pub web: Web,
+    /// WhatsApp's accounts, by the name that stands in the webhook's path.
+    #[serde(default)]
+    pub whatsapp: BTreeMap<String, WhatsApp>,
 }
 
 /// The channel `web`.

@@ -1,6 +1,7 @@
 //! Rules about the merged values that no type says: of each alone, then of several together.
 
 use super::Config;
+use super::channels::whatsapp;
 use super::error::{ConfigError, Problem};
 use super::merge::Merged;
 use super::server::{is_this_machine, parse_bind};
@@ -24,7 +25,7 @@ pub(super) fn alone(merged: &Merged) -> Result<(), ConfigError> {
     ConfigError::unless_none(problems)
 }
 
-type Rule = fn(&str) -> Result<(), String>;
+pub(super) type Rule = fn(&str) -> Result<(), String>;
 
 fn rule_for(key: &str) -> Option<Rule> {
     match key {
@@ -35,7 +36,8 @@ fn rule_for(key: &str) -> Option<Rule> {
             Some("hash") => Some(|text| text.parse::<KeyHash>().map(drop).map_err(str::to_owned)),
             Some(_) | None => None,
         },
-        _ if key.starts_with("providers.") && key.ends_with(".base_url") => Some(url),
+        _ if ["providers.", "tools.web_search."].iter().any(|table| key.starts_with(table)) && key.ends_with(".base_url") => Some(url),
+        _ if key.starts_with("channels.whatsapp.") => whatsapp::rule(key.rsplit('.').next()?),
         _ => None,
     }
 }
@@ -84,5 +86,6 @@ pub(super) fn together(config: &Config) -> Result<(), ConfigError> {
             report("hash", format!("this is another key's hash already{}; make a new key for each with `portico token key`", first(other)));
         }
     }
+    problems.extend(whatsapp::problems(config));
     ConfigError::unless_none(problems)
 }

@@ -58,7 +58,7 @@ impl Walk<'_> {
 
     fn value(&mut self, shape: &Shape, path: &str, key: &Range<usize>, value: &Spanned<DeValue<'_>>) {
         match (shape, value.get_ref()) {
-            (Shape::Table(_) | Shape::Named(_), DeValue::Table(table)) => return self.table(shape, path, table),
+            (Shape::Table(_) | Shape::Named(_), DeValue::Table(table)) => self.table(shape, path, table),
             (Shape::List(each), DeValue::Array(items)) => items.iter().for_each(|item| self.value(each, path, &item.span(), item)),
             (Shape::Rows { row, required }, DeValue::Array(rows)) => {
                 rows.iter().enumerate().for_each(|(n, table)| self.row(row, required, &format!("{path}[{n}]"), table));

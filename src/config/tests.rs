@@ -11,6 +11,7 @@ use crate::telemetry::Format;
 use crate::test_folder::TestFolder;
 
 mod auth;
+mod channels;
 mod documented;
 mod refused;
 

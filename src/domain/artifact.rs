@@ -37,6 +37,8 @@ const PREFIX: &str = "art_";
 const DIGITS: usize = 32;
 
 impl Artifact {
+    /// The name of the tool that reads on in them.
+    pub const READER: &str = "read_artifact";
     /// The most bytes of a text that are kept: what the store commits in one go, and more than eighty times what a model is shown of it at
     /// once. A tool that returns without end fills no disk.
     pub const MOST_BYTES: usize = 4 << 20;

@@ -111,6 +111,14 @@ id!(
     DigestId
 );
 
+impl SessionId {
+    /// The id that follows from these parts and from nothing else: whoever comes with them again finds the same session.
+    pub fn derived(secret: &[u8; 32], parts: &[&str]) -> Self {
+        let hash = super::digest::keyed(secret, parts);
+        Self::from(format!("ses_{}", hash.get(..32).unwrap_or(&hash)))
+    }
+}
+
 /// Where new ids come from; tests put a counter here.
 pub trait IdSource: fmt::Debug + Send + Sync {
     /// A UUID that was never given before. Version 7 in production, so that ids sort by time.

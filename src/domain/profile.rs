@@ -31,6 +31,8 @@ pub struct Tone {
     pub format: &'static [&'static str],
     /// How to set tables, or `None` where there are none.
     pub tables: Option<&'static str>,
+    /// Pages that an answer rests on are named below it, where it names none of them.
+    pub sources: bool,
 }
 
 /// What can be done on a channel.

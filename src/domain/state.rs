@@ -9,8 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::event::delivery::{AttachmentSettled, Handoff};
-use super::event::input::MessageQueued;
+use super::event::input::{MessageQueued, Trust};
 use super::event::session::Metadata;
+use super::event::tool::Source;
 use super::event::turn::{CallStatus, CallSummary};
 use super::message::ToolCall;
 use super::outbox::Outbox;
@@ -25,6 +26,9 @@ pub const FOLD_VERSION: u32 = 7;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;
+
+/// How many pages a turn remembers that its answer may rest on.
+const SOURCES_KEPT: usize = 20;
 
 /// A session, as its ledger tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -118,6 +122,8 @@ pub struct OpenTurn {
     pub answered: bool,
     /// The text of the newest answer.
     pub last_text: String,
+    /// The pages that its tools read, each once, the oldest first.
+    pub sources: Vec<Source>,
     /// Time in which nothing of the turn could run: it waited for a person, or no process was there. In milliseconds.
     pub idle_ms: u64,
 }
@@ -337,6 +343,7 @@ impl OpenTurn {
             max_tokens: false,
             answered: false,
             last_text: String::new(),
+            sources: Vec::new(),
             idle_ms: 0,
         };
         open.claims(claimed);
@@ -353,6 +360,20 @@ impl OpenTurn {
                 None => self.addresses.push(address.clone()),
             }
         }
+    }
+
+    pub(super) fn cite(&mut self, sources: &[Source]) {
+        for source in sources {
+            if self.sources.len() < SOURCES_KEPT && self.sources.iter().all(|known| known.url != source.url) {
+                self.sources.push(source.clone());
+            }
+        }
+    }
+}
+
+impl Queued {
+    pub(super) fn is_untrusted(&self) -> bool {
+        self.message.trust == Trust::Untrusted
     }
 }
 

@@ -8,12 +8,14 @@ use super::attachment::{Attachment, File};
 use super::event::delivery::AttachmentSettled;
 use super::message::ToolCall;
 use super::state::Queued;
-use super::{Block, ToolCallId};
+use super::{Block, Taint, ToolCallId};
 
 /// The messages of the next request, oldest first. Each is shared, so that a step copies pointers and not the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Surface {
     pub messages: Vec<Arc<SurfaceMessage>>,
+    /// Whose words among them are not to be trusted.
+    pub taint: Taint,
 }
 
 /// One message as every wire can say it.

@@ -54,6 +54,8 @@ pub struct Candidate {
     pub kind: CallKind,
     /// It changes something outside.
     pub effects: bool,
+    /// Why it cannot work here at all, whatever is allowed: it lacks something of its own.
+    pub absent: Option<&'static str>,
 }
 
 /// The tools of a turn, and why others are not among them.
@@ -61,6 +63,8 @@ pub struct Candidate {
 pub struct Toolset {
     pub tools: Vec<Candidate>,
     pub absent: Vec<Absent>,
+    /// Somebody can be asked for permission.
+    pub approvals: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -72,7 +76,7 @@ pub struct Absent {
 impl Toolset {
     /// The effective tools on a channel with these capabilities. Fail closed: what nobody could permit is absent.
     pub fn for_channel(capabilities: &Capabilities, candidates: impl IntoIterator<Item = Candidate>) -> Self {
-        let mut set = Self::default();
+        let mut set = Self { approvals: capabilities.approvals, ..Self::default() };
         for candidate in candidates {
             match absence(capabilities, &candidate) {
                 None => set.tools.push(candidate),
@@ -94,6 +98,7 @@ impl Toolset {
 fn absence(capabilities: &Capabilities, tool: &Candidate) -> Option<&'static str> {
     match (tool.policy, tool.needs) {
         (Policy::Deny, _) => Some("the operator's policy denies it"),
+        _ if tool.absent.is_some() => tool.absent,
         (_, Needs::LocalTools) if !capabilities.local_tools => Some("it acts on the operator's machine: only the terminal channel has it"),
         (_, Needs::Questions) if !capabilities.questions => Some("nobody on this channel can be asked"),
         (Policy::Ask, _) if !capabilities.approvals => Some("it needs an approval, and nobody on this channel can give one"),

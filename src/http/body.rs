@@ -50,11 +50,7 @@ pub(super) struct JsonBody {
 /// # Errors
 /// 413 over the cap, 415 where it is not said to be JSON, 408 where it does not come in time, 400 where it ends early.
 pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need) -> Result<JsonBody, ApiError> {
-    let too_large = || ApiError::new(Code::BodyTooLarge, format!("the body may have at most {cap} bytes"));
-    let declared = headers.get("content-length").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
-    if declared.is_some_and(|n| n > cap) {
-        return Err(too_large());
-    }
+    fits(headers, cap)?;
     let not_json = || {
         let detail = "the body must be JSON: send Content-Type: application/json";
         ApiError::new(Code::UnsupportedMediaType, detail)
@@ -64,16 +60,35 @@ pub(super) async fn read(headers: &HeaderMap, body: Body, cap: usize, need: Need
     if !may_lack && !is_json(headers, need) {
         return Err(not_json());
     }
-    let late = |_| ApiError::new(Code::InvalidRequest, "the body did not come in time").with_status(StatusCode::REQUEST_TIMEOUT);
-    let bytes = timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| {
-        let early = "the body ended before it was whole";
-        if is_too_long(&error) { too_large() } else { ApiError::new(Code::InvalidJson, early) }
-    })?;
+    let bytes = raw(headers, body, cap).await?;
     if may_lack && !bytes.is_empty() {
         return Err(not_json());
     }
     let bytes = if bytes.is_empty() && optional { Bytes::from_static(b"{}") } else { bytes };
     Ok(JsonBody { bytes })
+}
+
+/// Reads a body of any kind, of at most `cap` bytes, as it came. Not cancel-safe: what was read is lost, and so is the request.
+///
+/// # Errors
+/// 413 over the cap, 408 where it does not come in time, 400 where it ends early.
+pub(super) async fn raw(headers: &HeaderMap, body: Body, cap: usize) -> Result<Bytes, ApiError> {
+    fits(headers, cap)?;
+    let late = |_| ApiError::new(Code::InvalidRequest, "the body did not come in time").with_status(StatusCode::REQUEST_TIMEOUT);
+    timeout(BODY_TIMEOUT, to_bytes(body, cap)).await.map_err(late)?.map_err(|error| {
+        let early = "the body ended before it was whole";
+        if is_too_long(&error) { too_large(cap) } else { ApiError::new(Code::InvalidJson, early) }
+    })
+}
+
+/// What says itself that it is too large is not read.
+fn fits(headers: &HeaderMap, cap: usize) -> Result<(), ApiError> {
+    let declared = headers.get("content-length").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
+    if declared.is_some_and(|n| n > cap) { Err(too_large(cap)) } else { Ok(()) }
+}
+
+fn too_large(cap: usize) -> ApiError {
+    ApiError::new(Code::BodyTooLarge, format!("the body may have at most {cap} bytes"))
 }
 
 fn is_too_long(error: &axum::Error) -> bool {

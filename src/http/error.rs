@@ -47,6 +47,11 @@ impl ApiError {
         Self { status, ..self }
     }
 
+    /// One that may be repeated after that many seconds.
+    pub fn again_in(self, seconds: u64) -> Self {
+        Self { retry_after_s: Some(seconds), ..self }
+    }
+
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(Code::NotFound, detail)
     }

@@ -24,12 +24,14 @@ use utoipa::openapi::OpenApi;
 use super::body;
 
 /// What each tag's resource is, in the order of the document.
-const TAGS: [(&str, &str); 7] = [
+const TAGS: [(&str, &str); 9] = [
     ("sessions", "A conversation: one ledger, at most one agent at work."),
     ("messages", "What people say to the agent, and what came of it."),
     ("events", "The session's ledger, live and as pages."),
     ("approvals", "Calls that wait for a person's permission."),
     ("questions", "Questions that the agent asks a person, and calls that the client runs."),
+    ("deliveries", "Answers on their way to messaging channels."),
+    ("pairings", "Strangers who ask to be let in."),
     ("capabilities", "What the agent can do on a session's channel."),
     ("operations", "Whether the gateway runs, and this document."),
 ];

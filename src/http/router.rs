@@ -1,9 +1,11 @@
-//! Every route. A handler is registered by its `#[utoipa::path]`, which also describes it in `openapi.json`; the page's own files are no API.
+//! Every route. A handler is registered by its `#[utoipa::path]`, which also describes it in `openapi.json`; the page's own files are no API,
+//! and webhooks are their platforms'.
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Request, StatusCode};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
+use axum::routing::get;
 use axum::{Extension, Router};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -18,7 +20,10 @@ use uuid::Uuid;
 use super::code::Code;
 use super::error::{ApiError, REQUEST_ID, render};
 use super::openapi::Document;
-use super::routes::{approvals, artifacts, capabilities, events, export, health, messages, metrics, records, sessions, waits};
+use super::routes::{
+    approvals, artifacts, capabilities, channels, deliveries, events, export, handoff, health, messages, metrics, pairings, records,
+    sessions, waits,
+};
 use super::{Gateway, access, assets, openapi};
 
 /// The gateway's whole surface.
@@ -35,6 +40,7 @@ pub fn router(gateway: Gateway) -> Router {
         .layer(from_fn(render))
         .layer(CatchPanicLayer::custom(|_| internal()));
     api.merge(assets::routes())
+        .route(channels::PATH, get(channels::take).post(channels::take))
         .layer(Extension(Document::of(described)))
         .fallback(|| async { ApiError::not_found("there is nothing at this path") })
         .method_not_allowed_fallback(|| async {
@@ -63,6 +69,11 @@ fn v1() -> OpenApiRouter<Gateway> {
         .routes(routes!(approvals::decide))
         .routes(routes!(waits::answer_question))
         .routes(routes!(waits::answer_client_call))
+        .routes(routes!(handoff::hand_off))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::retry))
+        .routes(routes!(pairings::list))
+        .routes(routes!(pairings::admit, pairings::refuse))
         .routes(routes!(capabilities::show))
         .routes(routes!(metrics::show))
 }

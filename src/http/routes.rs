@@ -3,11 +3,15 @@
 pub mod approvals;
 pub mod artifacts;
 pub mod capabilities;
+pub mod channels;
+pub mod deliveries;
 pub mod events;
 pub mod export;
+pub mod handoff;
 pub mod health;
 pub mod messages;
 pub mod metrics;
+pub mod pairings;
 pub mod records;
 pub mod sessions;
 pub mod transcript;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
+use super::research;
 use crate::domain::toolset::{Candidate, Policy, Toolset};
 use crate::domain::{ChannelProfile, Timestamp};
 
@@ -40,6 +41,7 @@ pub fn system_prompt(parts: &SystemParts<'_>) -> String {
     let mut text = format!("You are {name}, an assistant that answers people and programs over several channels.\n\n{}", tone.preamble);
     section(&mut text, "Tools", &tool_list(tools));
     section(&mut text, "How to use tools", &tool_rules(tools));
+    section(&mut text, "Research", &list(&research::rules(profile, tools)));
     section(&mut text, "Behaviour", &list(tone.behaviour));
     section(&mut text, "Form of the answer", &list(tone.format));
     section(&mut text, "Tables", tone.tables.unwrap_or("None: this channel cannot show tables. Use short lists."));

@@ -17,6 +17,7 @@ pub const TERMINAL: Tone = Tone {
         "The answer first, in a line or a few; reasons after it, only as far as they are needed.",
     ],
     tables: Some("Only to compare things: two or three columns, aligned with spaces, short headers, less than 80 characters wide."),
+    sources: false,
 };
 
 /// A chat window on a page: friendly, Markdown, short paragraphs.
@@ -34,6 +35,7 @@ pub const CHAT: Tone = Tone {
         "No headings in short answers; links with a text that says where they lead.",
     ],
     tables: Some("Markdown tables with at most four narrow columns, where several things are compared on the same points."),
+    sources: false,
 };
 
 /// A program: complete and factual, without the manners of a chat.
@@ -51,6 +53,7 @@ pub const PROGRAM: Tone = Tone {
         "Numbers with their units, dates as YYYY-MM-DD, names as the source spells them.",
     ],
     tables: Some("Markdown tables for data of the same kind in rows; one value in a cell, the unit in the header."),
+    sources: false,
 };
 
 /// A messenger on a phone: read between other things, hours later perhaps, and nobody there to ask.
@@ -76,4 +79,5 @@ pub const PHONE: Tone = Tone {
         "Numbers with their units, dates with their year where it matters.",
     ],
     tables: None,
+    sources: true,
 };

@@ -9,8 +9,9 @@ use crate::domain::event::tool::{ToolError, codes};
 use crate::domain::event::turn::{ContinueCause, Done, DoneReason, StepEnd, TurnContinued};
 use crate::domain::pending::{Decision, Item, ItemKind};
 use crate::domain::state::{OpenTurn, SessionState};
-use crate::domain::{AgentEvent, Timestamp};
+use crate::domain::{AgentEvent, ChannelProfile, Timestamp};
 
+use super::sources::with_sources;
 use crate::agent::{Begin, End, Said, StepInput};
 
 /// Crashes that a turn may go on after.
@@ -34,9 +35,14 @@ pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<
     (events, true)
 }
 
+/// What the next request is made of.
+pub(super) fn step_input(state: &SessionState) -> StepInput {
+    StepInput { surface: state.surface.messages.clone(), taint: state.surface.taint.clone() }
+}
+
 /// Where the agent resumes the open turn.
 pub(super) fn resume(state: &SessionState, turn: &OpenTurn) -> Begin {
-    let input = StepInput { surface: state.surface.messages.clone() };
+    let input = step_input(state);
     let said = Said { text: turn.last_text.clone(), truncated: turn.max_tokens };
     match &turn.step {
         Some(step) => Begin::Within { step: step.clone(), input, said },
@@ -89,26 +95,43 @@ pub(super) fn outcome(item: &Item, why: Lapse) -> AgentEvent {
     }
 }
 
-/// What a sender reads when a turn ended and the model had said nothing.
-fn unsaid(reason: DoneReason) -> &'static str {
+/// Whether an answer of that end is the model's, from what it read.
+fn rests_on_pages(reason: DoneReason) -> bool {
     match reason {
-        DoneReason::Aborted => "",
-        DoneReason::Budget | DoneReason::MaxSteps => "I ran out of time or steps before I had an answer.",
-        DoneReason::MaxTokens => "My answer was cut before it said anything.",
-        DoneReason::Blocked => "The model's provider withheld the answer.",
-        DoneReason::Completed | DoneReason::Error | DoneReason::Interrupted => "Sorry, I have no answer.",
+        DoneReason::Completed | DoneReason::MaxTokens | DoneReason::MaxSteps | DoneReason::Budget => true,
+        DoneReason::Blocked | DoneReason::Aborted | DoneReason::Error | DoneReason::Interrupted => false,
     }
 }
 
-/// The turn's `done`, from its end and the ledger's own counts.
-pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp) -> Done {
+/// What a sender reads when a turn ended and the model had said nothing: one sentence, for a phone too.
+fn unsaid(reason: DoneReason, attended: bool) -> &'static str {
+    match reason {
+        // who sits there has stopped it, and sees that it stopped; elsewhere it was somebody else
+        DoneReason::Aborted if attended => "",
+        DoneReason::Aborted => "Sorry, this was stopped before I had an answer.",
+        DoneReason::Budget => "Sorry, I ran out of time before I had an answer.",
+        DoneReason::MaxSteps => "Sorry, this took more steps than I have, and I have no answer yet.",
+        DoneReason::MaxTokens => "Sorry, my answer was cut off before it said anything.",
+        DoneReason::Blocked => "Sorry, I cannot answer this: the model's provider withheld the answer.",
+        DoneReason::Completed | DoneReason::Error | DoneReason::Interrupted => "Sorry, I have no answer to that.",
+    }
+}
+
+/// The turn's `done`, from its end and the ledger's own counts. `profile` is its channel's, where there is one.
+pub(super) fn done(turn: &OpenTurn, end: End, now: Timestamp, profile: Option<&ChannelProfile>) -> Done {
     let total_time_ms = u64::try_from(now.since(turn.started_at).as_millis()).unwrap_or(u64::MAX);
     let mut usage = turn.usage;
     usage += end.usage;
     let written = usage.output + usage.reasoning;
     let tokens_per_second = (written > 0 && total_time_ms > 0).then(|| (written as f64 * 1e6 / total_time_ms as f64).round() / 1e3);
     // nobody is left with silence
-    let answer = if end.answer.trim().is_empty() { unsaid(end.reason).into() } else { end.answer };
+    let answer = match end.answer.trim().is_empty() {
+        true => unsaid(end.reason, profile.is_some_and(|profile| profile.capabilities.attended)).into(),
+        false if rests_on_pages(end.reason) && profile.is_some_and(|profile| profile.tone.sources) => {
+            with_sources(end.answer, &turn.sources)
+        }
+        false => end.answer,
+    };
     Done {
         reason: end.reason,
         cause: end.cause,

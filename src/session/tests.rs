@@ -14,5 +14,6 @@ mod places;
 mod rebuild;
 mod received;
 mod records;
+mod trust;
 mod waits;
 mod world;

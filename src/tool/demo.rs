@@ -113,7 +113,7 @@ impl Tool for DemoBooking {
 }
 
 fn output(content: Result<String, String>) -> Result<ToolOutput, ToolFailure> {
-    content.map(|content| ToolOutput { content, trust: Trust::Trusted }).map_err(|error| ToolFailure::new(codes::INVALID_ARGUMENTS, error))
+    content.map(|content| ToolOutput::new(content, Trust::Trusted)).map_err(|error| ToolFailure::new(codes::INVALID_ARGUMENTS, error))
 }
 
 /// What asks for all that there is.

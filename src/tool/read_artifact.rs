@@ -12,7 +12,7 @@ use crate::domain::event::tool::codes;
 use crate::domain::toolset::ToolSpec;
 use crate::domain::{Args, Artifact};
 
-pub const NAME: &str = "read_artifact";
+pub const NAME: &str = Artifact::READER;
 
 /// The session has no artifact of that id.
 pub const UNKNOWN_ARTIFACT: &str = "UNKNOWN_ARTIFACT";
@@ -72,7 +72,7 @@ impl Wanted {
             Some(needle) => search(&text, id, needle, offset, whole),
             None => page(&text, id, offset, self.limit.unwrap_or(USUAL_PAGE).min(MOST_PAGE), whole),
         };
-        Ok(ToolOutput { content, trust })
+        Ok(ToolOutput::new(content, trust))
     }
 }
 

@@ -24,6 +24,7 @@ fn samples() -> Vec<(Arc<dyn Tool>, Value)> {
     vec![
         (Arc::new(Bash::new(BashConfig::default())), json!({"command": "true", "timeout_s": 5})),
         (Arc::new(web_fetch::tests::tool([])), json!({"url": "https://example.org/", "max_chars": 5})),
+        (Arc::new(web_search::tests::tool(vec![], web_search::tests::SetClock::new())), json!({"query": "boats", "count": 3})),
         (Arc::new(AskUser), json!({"questions": [question]})),
         (Arc::new(ReadArtifact), json!({"artifact_id": "art_1", "offset": 0, "limit": 10, "search": "x"})),
         (Arc::new(DemoLookup), json!({"query": "boat"})),

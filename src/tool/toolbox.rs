@@ -43,7 +43,7 @@ impl Toolbox {
     fn candidate(&self, tool: &dyn Tool, fallback: Policy) -> Candidate {
         let spec = tool.spec();
         let policy = self.policies.get(spec.name).copied().or(tool.default_policy()).unwrap_or(fallback);
-        Candidate { spec, policy, needs: tool.needs(), kind: tool.kind(), effects: tool.effects() }
+        Candidate { spec, policy, needs: tool.needs(), kind: tool.kind(), effects: tool.effects(), absent: tool.absent() }
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
             max_len: 0,
             unit: LengthUnit::Chars,
         };
-        let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None };
+        let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None, sources: false };
         ChannelProfile {
             label: "test",
             tone,

@@ -28,11 +28,22 @@ fn table() -> Vec<(&'static str, &'static str, Option<Value>)> {
         ("POST", "/v1/sessions/{id}/questions/{question_id}", Some(json!({"declined": true}))),
         ("POST", "/v1/sessions/{id}/client_calls/{tool_call_id}", Some(json!({"content": "x"}))),
         ("POST", "/v1/sessions/{id}/cancel", Some(json!({}))),
+        ("POST", "/v1/sessions/{id}/handoff", Some(json!({"action": "take"}))),
     ]
 }
 
-/// Routes that name no session: the list shows nothing of others, and what is made is the maker's.
-const WITHOUT_SESSION: [(&str, &str); 3] = [("POST", "/v1/sessions"), ("GET", "/v1/sessions"), ("GET", "/v1/approvals")];
+/// Routes that name no session: the list shows nothing of others, and what is made is the maker's. Deliveries and pairings come from
+/// messaging channels alone: `whatsapp_routes.rs` tries them.
+const WITHOUT_SESSION: [(&str, &str); 8] = [
+    ("POST", "/v1/sessions"),
+    ("GET", "/v1/sessions"),
+    ("GET", "/v1/approvals"),
+    ("GET", "/v1/deliveries"),
+    ("POST", "/v1/deliveries/{delivery_id}/retry"),
+    ("GET", "/v1/pairings"),
+    ("POST", "/v1/pairings/{code}"),
+    ("DELETE", "/v1/pairings/{code}"),
+];
 
 const ALL: &str = "sessions:read sessions:write cli approve approve:own tokens admin";
 const ALL_BUT_THE_TENANTS: &str = "sessions:read sessions:write cli approve:own tokens";

@@ -94,8 +94,9 @@ async fn every_command_of_the_page_works() {
         let [method, url, status] = answered.split(' ').collect::<Vec<_>>()[..] else { panic!("{answered}") };
         let path = url.split_once(&format!(":{}", gateway.port)).unwrap().1;
         let operation = contract::operation_of(method, path).unwrap_or_else(|| panic!("{answered}\n{told}"));
-        // the demo calls nothing that a client runs
-        let has_none = operation == "answer_client_call" && status == "404";
+        // the demo calls nothing that a client runs, and nobody has written by a messaging channel
+        let has_none =
+            ["answer_client_call", "retry_delivery", "admit_pairing", "refuse_pairing"].contains(&operation.as_str()) && status == "404";
         let is_due = status.starts_with('2') || has_none;
         assert!(is_due, "{answered}\n{out}\n{told}");
         worked.insert(operation);

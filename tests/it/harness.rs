@@ -14,12 +14,14 @@ pub(crate) mod contract;
 pub(crate) mod disk;
 pub(crate) mod gateway;
 pub(crate) mod graph;
+pub(crate) mod hook;
 pub(crate) mod http;
 pub(crate) mod ledger;
 pub(crate) mod provider;
 pub(crate) mod reply;
 pub(crate) mod routes;
 pub(crate) mod seed;
+pub(crate) mod site;
 pub(crate) mod sse;
 pub(crate) mod view;
 

@@ -1,85 +1,14 @@
 //! Pages of the web, from outside: where the gateway goes for them, what the model is given, and what a hostile server gets.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
-use tokio::sync::{Mutex, watch};
 
 use crate::harness::provider::results;
-use crate::harness::{Gateway, Provider, Reply, Settings, kind, list, of_kind, soon, text, the};
+use crate::harness::site::{Site, Then};
+use crate::harness::{Gateway, Provider, Reply, Settings, kind, list, of_kind, text, the};
 
 /// The test's own web server may be reached.
 const OPEN: Settings =
     Settings { server: "", agent: "", tables: "[net]\nallow_private = [\"127.0.0.1/32\"]\n[tools.web_fetch]\nmax_bytes = 20000\n" };
-
-/// What a server does with whoever asks.
-#[derive(Clone, Copy)]
-enum Then {
-    Close,
-    Hang,
-}
-
-/// A web server that gives everybody the same bytes.
-struct Site {
-    port: u16,
-    connections: Arc<AtomicUsize>,
-    /// How many have the whole answer on its way to them.
-    answered: watch::Receiver<usize>,
-    requests: Arc<Mutex<Vec<String>>>,
-    accepting: tokio::task::JoinHandle<()>,
-}
-
-impl Site {
-    async fn start(answer: Vec<u8>, then: Then) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::<Mutex<Vec<String>>>::default());
-        let (counter, seen) = (connections.clone(), requests.clone());
-        let (sent, answered) = watch::channel(0);
-        let accepting = tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                counter.fetch_add(1, Ordering::SeqCst);
-                let mut request = Vec::new();
-                while !request.ends_with(b"\r\n\r\n") && socket.read_buf(&mut request).await.is_ok_and(|n| n > 0) {}
-                seen.lock().await.push(String::from_utf8_lossy(&request).into_owned());
-                let _ = socket.write_all(&answer).await;
-                sent.send_modify(|count| *count += 1);
-                if matches!(then, Then::Hang) {
-                    let _ = socket.read_buf(&mut request).await;
-                }
-            }
-        });
-        Self { port, connections, answered, requests, accepting }
-    }
-
-    async fn page(content_type: &str, body: &[u8]) -> Self {
-        let head =
-            format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-        Self::start([head.as_bytes(), body].concat(), Then::Close).await
-    }
-
-    fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/page", self.port)
-    }
-
-    fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-
-    /// Somebody has been answered.
-    async fn answered(&self) {
-        soon("an answer", self.answered.clone().wait_for(|count| *count > 0)).await.unwrap();
-    }
-}
-
-impl Drop for Site {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
 
 /// The model fetches these addresses in one step; the records, and what it was given for each.
 async fn fetch(settings: Settings<'_>, urls: &[&str]) -> (Vec<Value>, Vec<String>) {

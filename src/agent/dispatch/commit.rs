@@ -28,7 +28,7 @@ impl Agent {
 
     /// A result that is over a cap is spilled first, so that it is in the append of the record that names it.
     async fn ended(&self, call: ToolCall, output: ToolOutput, took: Duration, room: &mut Room) -> ToolEnd {
-        let ToolOutput { content, trust } = output;
+        let ToolOutput { content, trust, sources } = output;
         let (bytes, preview) = (content.len() as u64, first(&content, PREVIEW).to_owned());
         let most = room.next(RESULT_CAP);
         let is_whole = length(&content) <= most;
@@ -46,7 +46,7 @@ impl Agent {
         };
         room.taken(length(&content));
         let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        ToolEnd { tool_call_id: call.id, tool: call.tool, content, preview, bytes, artifact_id, duration_ms, trust }
+        ToolEnd { tool_call_id: call.id, tool: call.tool, content, preview, bytes, artifact_id, duration_ms, trust, sources }
     }
 }
 

@@ -106,7 +106,7 @@ impl Slot {
     }
 
     pub(super) fn decided(&mut self, verdict: Verdict) {
-        let answer = |content: String| State::Result(Ok((ToolOutput { content, trust: Trust::User }, Duration::ZERO)));
+        let answer = |content: String| State::Result(Ok((ToolOutput::new(content, Trust::User), Duration::ZERO)));
         match verdict {
             Verdict::Run => {
                 if let State::Withdrawn(why) = &self.state {

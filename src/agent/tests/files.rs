@@ -30,7 +30,8 @@ fn shown(script: &Arc<Script>, files: Vec<File>, kept: &[&str]) -> (Bench, Arc<S
         Shelf { files: kept.iter().map(|id| ((*id).into(), Bytes::from_static(PNG))).collect::<BTreeMap<_, _>>(), ..Shelf::default() };
     let shelf = Arc::new(shelf);
     bench.turn.attachments = shelf.clone();
-    bench.turn.begin = Begin::Fresh(StepInput { surface: vec![Arc::new(SurfaceMessage::User { text: "hello".into(), files })] });
+    bench.turn.begin =
+        Begin::Fresh(StepInput { surface: vec![Arc::new(SurfaceMessage::User { text: "hello".into(), files })], ..StepInput::default() });
     (bench, shelf)
 }
 

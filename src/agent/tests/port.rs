@@ -78,7 +78,7 @@ impl Attachments for Shelf {
 }
 
 pub(super) fn input(text: &str) -> StepInput {
-    StepInput { surface: vec![Arc::new(SurfaceMessage::user(text))] }
+    StepInput { surface: vec![Arc::new(SurfaceMessage::user(text))], ..StepInput::default() }
 }
 
 /// A turn about to run.
@@ -128,7 +128,7 @@ pub(crate) fn profile() -> ChannelProfile {
         max_len: 0,
         unit: LengthUnit::Chars,
     };
-    let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None };
+    let tone = Tone { preamble: "", behaviour: &[], format: &[], tables: None, sources: false };
     let mid_run = crate::domain::event::input::Mode::Steer;
     ChannelProfile {
         label: "web",

@@ -112,7 +112,7 @@ async fn also_where_a_restart_came_between() {
     let assistant = SurfaceMessage::Assistant { content: calls.map(crate::domain::Block::ToolCall).into() };
     let surface = [SurfaceMessage::user("go"), assistant, result].map(Arc::new).into();
     let step = OpenStep { step: 1, attempts: 1, finish: Some(Finish::ToolCalls), calls: found.into(), aside: Vec::new() };
-    turn.begin = Begin::Within { step, input: StepInput { surface }, said: Said::default() };
+    turn.begin = Begin::Within { step, input: StepInput { surface, ..StepInput::default() }, said: Said::default() };
     let ran = play(turn).await;
     assert!(ran.ends()[0].artifact_id.is_some(), "10,000 characters were left");
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::domain::event::input::Trust;
+use crate::domain::event::tool::Source;
 use crate::domain::message::ToolCall;
 use crate::domain::toolset::{CallKind, Policy, ToolSpec};
 use crate::domain::{Args, Block, Clock, Finish, IdSource, Timestamp, Usage};
@@ -184,6 +185,8 @@ pub(crate) struct TestTool {
     /// What it returns, by call id; a short word where there is nothing.
     pub(crate) says: BTreeMap<String, String>,
     pub(crate) says_less: bool,
+    pub(crate) trust: Trust,
+    pub(crate) sources: Vec<Source>,
     /// Takes no arguments at all any more.
     pub(crate) refuses: Arc<AtomicBool>,
     /// Ids of calls whose bodies began.
@@ -204,6 +207,8 @@ impl TestTool {
             panics: false,
             says: BTreeMap::new(),
             says_less: false,
+            trust: Trust::Untrusted,
+            sources: Vec::new(),
             refuses: Arc::default(),
             ran,
         }
@@ -247,7 +252,7 @@ impl Tool for TestTool {
         let of = args.object().unwrap()["of"].as_str().unwrap().to_owned();
         self.ran.lock().unwrap().push(of.clone());
         let gate = self.gates.iter().find(|(id, _)| *id == of).map(|(_, gate)| gate.clone());
-        let (obeys, panics) = (self.obeys, self.panics);
+        let (obeys, panics, trust, sources) = (self.obeys, self.panics, self.trust, self.sources.clone());
         let content = self.says.get(&of).cloned().unwrap_or_else(|| format!("result of {of}"));
         Box::pin(async move {
             assert!(!panics, "the test has the tool panic");
@@ -257,7 +262,7 @@ impl Tool for TestTool {
                     () = context.cancel.cancelled(), if obeys => return Err(ToolFailure::new("STOPPED", "it was told to end")),
                 }
             }
-            Ok(ToolOutput { content, trust: Trust::Untrusted })
+            Ok(ToolOutput { content, trust, sources })
         })
     }
 }

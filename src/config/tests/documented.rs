@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::file;
-use super::super::variables::{BASE_URLS, KEYS};
+use super::super::variables::{BASE_URLS, KEYS, SEARCH_KEYS, SEARCH_URLS};
 use super::*;
 
 /// The file with every "#key = value" and "#[table]" set.
@@ -32,10 +32,13 @@ fn every_key_stands_in_the_file() {
     assert!(wanted.contains("providers.*.api_key_file") && wanted.contains("tools.bash.cwd"), "{wanted:?}");
 
     let mut stands = file::check("uncommented", uncommented(), &shape).unwrap().places;
-    // a list of tables and each of them have a place too
-    stands.retain(|key, _| !key.ends_with(']') && key != "auth.keys");
+    // tables, a list of them and each of its rows have a place too
+    let all: Vec<String> = stands.keys().cloned().collect();
+    let is_table = |key: &str| key.ends_with(']') || all.iter().any(|other| other.starts_with(&format!("{key}.")));
+    stands.retain(|key, _| !is_table(key) && key != "auth.keys");
     let starred = |key: &String| match key.split('.').collect::<Vec<_>>()[..] {
         [map @ ("agents" | "providers"), _, key] => format!("{map}.*.{key}"),
+        ["channels", map @ "whatsapp", _, key] => format!("channels.{map}.*.{key}"),
         _ => key.clone(),
     };
     assert_eq!(stands.keys().map(starred).collect::<BTreeSet<_>>(), wanted);
@@ -78,13 +81,13 @@ fn the_ranges_it_names_are_the_ones_that_hold() {
             comment.clear();
         }
     }
-    assert_eq!(checked, 13);
+    assert_eq!(checked, 18);
 }
 
 #[test]
 fn a_container_is_handed_every_variable_that_is_read() {
     let compose = include_str!("../../../docker-compose.yml");
-    for name in KEYS.into_iter().chain(BASE_URLS).chain(["RUST_LOG"]) {
+    for name in KEYS.into_iter().chain(BASE_URLS).chain(SEARCH_KEYS).chain(SEARCH_URLS).chain(["RUST_LOG"]) {
         assert!(compose.lines().any(|line| line.trim() == format!("- {name}")), "{name}");
         assert!(BUILT_IN.contains(name), "{name} is not in config.toml");
     }

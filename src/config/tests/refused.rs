@@ -16,7 +16,7 @@ fn in_files() {
         ("\n[server]\nbnd = 1", "p.toml:3: unknown key server.bnd; did you mean server.bind?"),
         ("[server]\npublic_url = \"x\"", "p.toml:2: unknown key server.public_url"),
         ("# no\n[sevrer]\nbind = 1", "p.toml:2: unknown key sevrer; did you mean server?"),
-        ("[channels.whatsapp.main]", "p.toml:1: unknown key channels.whatsapp"),
+        ("[channels.telegram.main]", "p.toml:1: unknown key channels.telegram"),
         ("[tools.bsh]\npolicy = \"deny\"", "p.toml:1: unknown key tools.bsh; did you mean tools.bash?"),
         ("[tools]\nabort_grace = 1", "p.toml:2: unknown key tools.abort_grace; did you mean tools.abort_grace_ms?"),
         ("[tools.ask_user]\ntimeout_s = 1", "p.toml:2: unknown key tools.ask_user.timeout_s"),

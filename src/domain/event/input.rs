@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Place;
 use crate::domain::record::Head;
-use crate::domain::state::{FoldError, OpenTurn, SessionState};
+use crate::domain::state::{FoldError, OpenTurn, Queued, SessionState};
 use crate::domain::{Address, Attachment, MessageId};
 
 super::family! {
@@ -127,12 +127,14 @@ impl Input {
                     return Err(FoldError::inconsistent(head, "a turn opens while another is open, or out of order"));
                 }
                 let claimed = state.inbox.claim(head, &e.message_ids)?;
+                state.surface.taint.input |= claimed.iter().any(Queued::is_untrusted);
                 state.last_turn = turn;
                 state.turn = Some(OpenTurn::open(turn, head.at, &claimed));
                 state.surface.user(&claimed);
             }
             Input::QueueDrain(e) => {
                 let claimed = state.inbox.claim(head, &e.message_ids)?;
+                state.surface.taint.input |= claimed.iter().any(Queued::is_untrusted);
                 let turn = state.open_turn(head)?;
                 turn.claims(&claimed);
                 turn.answered = false;

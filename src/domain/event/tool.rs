@@ -7,7 +7,7 @@ use super::input::Trust;
 use super::turn::CallStatus;
 use crate::domain::record::Head;
 use crate::domain::state::{FoldError, SessionState};
-use crate::domain::{Args, ArtifactId, ToolCallId};
+use crate::domain::{Args, Artifact, ArtifactId, ToolCallId};
 
 super::family! {
     /// What happens to a tool call.
@@ -46,6 +46,19 @@ pub struct ToolEnd {
     pub duration_ms: u64,
     /// How far the content may be trusted.
     pub trust: Trust,
+    /// The pages that it was read from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
+}
+
+/// A page that an answer may rest on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Source {
+    /// As the page calls itself, in one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Where it was found: behind all redirects.
+    pub url: String,
 }
 
 /// The call has no result; its code and error are for the model.
@@ -96,12 +109,30 @@ pub mod codes {
     pub const TOOL_NOT_STARTED: &str = "TOOL_NOT_STARTED";
     /// The answer was cut at the output limit: nothing of it is run.
     pub const TRUNCATED: &str = "TRUNCATED";
+
+    /// All of them.
+    pub const ALL: [&str; 9] = [
+        INVALID_ARGUMENTS,
+        UNKNOWN_TOOL,
+        TOOL_TIMEOUT,
+        TOOL_FAILED,
+        ABORTED,
+        ABORTED_BEFORE_DISPATCH,
+        TOOL_OUTCOME_UNKNOWN,
+        TOOL_NOT_STARTED,
+        TRUNCATED,
+    ];
 }
 
 impl ToolError {
     /// What the model reads.
     pub fn content(&self) -> String {
         format!("Error {}: {}", self.code, self.error)
+    }
+
+    /// The tool said what went wrong, and may have quoted others; nothing vouches for it. Of the gateway's own words none are theirs.
+    fn has_words_of_its_own(&self) -> bool {
+        !codes::ALL.contains(&self.code.as_str())
     }
 
     fn status(&self) -> CallStatus {
@@ -132,11 +163,38 @@ impl Tool {
                 let call = state.open_call(head, &e.tool_call_id)?;
                 (call.started, call.started_at) = (true, head.at);
             }
-            Tool::ToolEnd(e) => state.result(head, &e.tool_call_id, CallStatus::Ok, Some(e.duration_ms), &e.content)?,
-            Tool::ToolError(e) => state.result(head, &e.tool_call_id, e.status(), None, &e.content())?,
+            Tool::ToolEnd(e) => {
+                state.result(head, &e.tool_call_id, CallStatus::Ok, Some(e.duration_ms), &e.content)?;
+                state.open_turn(head)?.cite(&e.sources);
+                // what is read on in is of a result that was marked when it came
+                if e.trust == Trust::Untrusted && e.tool != Artifact::READER {
+                    state.surface.taint.tools.insert(e.tool.clone());
+                }
+            }
+            Tool::ToolError(e) => {
+                state.result(head, &e.tool_call_id, e.status(), None, &e.content())?;
+                if e.has_words_of_its_own() {
+                    state.surface.taint.tools.insert(e.tool.clone());
+                }
+            }
             Tool::ToolDenied(e) => state.result(head, &e.tool_call_id, CallStatus::Denied, None, &e.content())?,
             Tool::ToolLimit(_) => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(code: &str) -> ToolError {
+        ToolError { tool_call_id: "c".into(), tool: "t".into(), code: code.into(), error: String::new() }
+    }
+
+    #[test]
+    fn a_tools_own_error_may_quote_others_and_the_gateways_does_not() {
+        assert!(error("HTTP_STATUS").has_words_of_its_own());
+        assert!(codes::ALL.iter().all(|code| !error(code).has_words_of_its_own()));
     }
 }

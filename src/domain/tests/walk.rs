@@ -326,8 +326,18 @@ impl Walk {
         match self.byte() % 3 {
             0 => {
                 let (content, preview) = ("whole".into(), "wh".into());
-                ToolEnd { tool_call_id, tool, content, preview, bytes: 5, artifact_id: None, duration_ms: 1, trust: Trust::Untrusted }
-                    .into()
+                ToolEnd {
+                    tool_call_id,
+                    tool,
+                    content,
+                    preview,
+                    bytes: 5,
+                    artifact_id: None,
+                    duration_ms: 1,
+                    trust: Trust::Untrusted,
+                    sources: vec![],
+                }
+                .into()
             }
             1 => ToolError { tool_call_id, tool, code: "ABORTED".into(), error: "e".into() }.into(),
             _ => ToolDenied { tool_call_id, tool, reason: "r".into(), by: self.flip().then(|| "p".into()) }.into(),

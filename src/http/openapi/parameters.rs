@@ -5,8 +5,9 @@ use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use crate::channel::PROFILES;
+use crate::channel::{ADAPTERS, PROFILES};
 use crate::domain::View;
+use crate::domain::delivery::DeliveryState;
 use crate::domain::pending::ItemStatus;
 use crate::http::body;
 use crate::http::routes::{DEFAULT_LIMIT, MAX_LIMIT};
@@ -53,6 +54,8 @@ parameter!(ApprovalPath, "approval_id", ParameterIn::Path, text(), "The approval
 parameter!(QuestionPath, "question_id", ParameterIn::Path, text(), "The questions of one call.");
 parameter!(ClientCallPath, "tool_call_id", ParameterIn::Path, text(), "The call that the client runs.");
 parameter!(ArtifactPath, "artifact_id", ParameterIn::Path, text(), "The artifact.");
+parameter!(DeliveryPath, "delivery_id", ParameterIn::Path, text(), "The delivery.");
+parameter!(CodePath, "code", ParameterIn::Path, text(), "The code that the stranger was told.");
 parameter!(IfNoneMatch, "If-None-Match", ParameterIn::Header, text(), "The `ETag` of what you have.");
 parameter!(
     Limit,
@@ -63,6 +66,8 @@ parameter!(
 );
 parameter!(AfterSession, "after", ParameterIn::Query, text().pattern(Some("^ses_")), "The `next_cursor` of the page before.");
 parameter!(AfterApproval, "after", ParameterIn::Query, text().pattern(Some("^apr_")), "The `next_cursor` of the page before.");
+parameter!(AfterDelivery, "after", ParameterIn::Query, text().pattern(Some("^dlv_")), "The `next_cursor` of the page before.");
+parameter!(AfterPairing, "after", ParameterIn::Query, text(), "The `next_cursor` of the page before.");
 parameter!(
     AfterSeq,
     "after",
@@ -99,7 +104,22 @@ parameter!(
     words(&View::ALL.map(View::as_str)),
     "A narrower view than the credential's own: `chat` is the conversation, `owner` how the agent came to it, `admin` everything."
 );
-parameter!(OfChannel, "channel", ParameterIn::Query, words(&PROFILES.map(|p| p.label)), "Only sessions of this channel.");
+parameter!(
+    OfChannel,
+    "channel",
+    ParameterIn::Query,
+    words(&PROFILES.iter().chain(&ADAPTERS).map(|p| p.label).collect::<Vec<_>>()),
+    "Only sessions of this channel."
+);
+parameter!(
+    InState,
+    "state",
+    ParameterIn::Query,
+    words(&DeliveryState::ALL.map(DeliveryState::as_str)),
+    "Only deliveries that stand like this: by their first part that is not sent, else by the part that is least far."
+);
+parameter!(OfSession, "session", ParameterIn::Query, text().pattern(Some("^ses_")), "Only this session's.");
+parameter!(PairingStands, "status", ParameterIn::Query, words(&["pending", "admitted"]), "Only pairings that stand like this.");
 parameter!(OfStatus, "status", ParameterIn::Query, words(&ItemStatus::ALL.map(ItemStatus::as_str)), "Only approvals that stand like this.");
 parameter!(
     IdempotencyKey,

@@ -10,12 +10,16 @@ use utoipa::openapi::schema::{Object, Schema as Placeholder};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::events;
+use crate::domain::delivery::DeliveryView;
 use crate::domain::overview::SessionObject;
 use crate::domain::pending::{ApprovalView, ClientCallView, QuestionView};
 use crate::http::routes::approvals::{ApprovalPage, Decide};
 use crate::http::routes::capabilities::Capabilities;
+use crate::http::routes::deliveries::DeliveryPage;
+use crate::http::routes::handoff::Handoff;
 use crate::http::routes::health::{Alive, Readiness};
 use crate::http::routes::messages::{Accepted, Message, turn::TurnEnd};
+use crate::http::routes::pairings::{PairingPage, PairingView};
 use crate::http::routes::records::RecordPage;
 use crate::http::routes::sessions::create::Create;
 use crate::http::routes::sessions::{Cancel, Cancelled, Change, SessionPage};
@@ -55,9 +59,9 @@ macro_rules! body {
 }
 
 bodies! {
-    requests: Create, Change, Cancel, Message, Decide, Answers, Content;
+    requests: Create, Change, Cancel, Message, Decide, Answers, Content, Handoff;
     answers: SessionObject, SessionPage, Cancelled, Accepted, TurnEnd, TranscriptPage, RecordPage, ApprovalView, ApprovalPage, QuestionView,
-        ClientCallView, Capabilities, Alive, Readiness,
+        ClientCallView, DeliveryView, DeliveryPage, PairingView, PairingPage, Capabilities, Alive, Readiness,
 }
 
 fn generator(contract: Contract) -> SchemaGenerator {

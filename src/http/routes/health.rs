@@ -39,6 +39,9 @@ pub(crate) struct Readiness {
     /// For administrators.
     #[serde(skip_serializing_if = "Option::is_none")]
     reasons: Option<Vec<Reason>>,
+    /// For administrators: what does not work and keeps nobody from being served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    troubles: Option<Vec<Reason>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -90,7 +93,8 @@ pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> R
     if gateway.told.is_news(&reasons) {
         log(&reasons);
     }
-    json(code, &Readiness { status, reasons: is_admin.then_some(reasons) })
+    let troubles = is_admin.then(|| stopped(&gateway)).filter(|troubles| !troubles.is_empty());
+    json(code, &Readiness { status, reasons: is_admin.then_some(reasons), troubles })
 }
 
 async fn reasons(gateway: &Gateway) -> Vec<Reason> {
@@ -104,6 +108,17 @@ async fn reasons(gateway: &Gateway) -> Vec<Reason> {
         Some(Trouble { code: "store_stalled", detail })
     });
     draining.into_iter().chain(store.map(|Trouble { code, detail }| Reason { code, detail })).collect()
+}
+
+/// Accounts by which nothing can be sent. Input still comes in and is answered, so the gateway is ready.
+fn stopped(gateway: &Gateway) -> Vec<Reason> {
+    let reason = |(account, code): (String, String)| Reason {
+        code: "channel_stopped",
+        detail: format!(
+            "the platform refuses everything that {account} sends ({code}); see to its access token, then restart or retry a delivery"
+        ),
+    };
+    gateway.outbox.stopped_accounts().into_iter().map(reason).collect()
 }
 
 fn log(reasons: &[Reason]) {

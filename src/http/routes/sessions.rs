@@ -11,10 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ListPage, Page};
-use crate::channel::PROFILES;
+use crate::channel::{ADAPTERS, PROFILES};
 use crate::domain::event::session::Metadata;
 use crate::domain::overview::SessionObject;
-use crate::domain::{MessageId, Overview, Principal, Scope, SessionId};
+use crate::domain::{ChannelProfile, MessageId, Overview, Principal, Scope, SessionId};
 use crate::http::body::{self, MESSAGE_CAP, Need};
 use crate::http::error::ApiError;
 use crate::http::extract::{Path, Query};
@@ -39,8 +39,8 @@ pub(super) fn scope(caller: &Principal, path: &str) -> String {
     format!("{}\n{path}", caller.name)
 }
 
-fn no_channel(pointer: &str, asked: &str) -> ApiError {
-    let there = PROFILES.map(|p| p.label).join(", ");
+fn no_channel(pointer: &str, asked: &str, all: &[&ChannelProfile]) -> ApiError {
+    let there = all.iter().map(|p| p.label).collect::<Vec<_>>().join(", ");
     ApiError::invalid(pointer, format!("there is no channel {asked:?}; there are: {there}"))
 }
 
@@ -65,8 +65,8 @@ pub(crate) async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, ApiError> {
     need(&caller, Scope::SessionsRead, "this")?;
-    if let Some(channel) = query.channel.as_deref().filter(|channel| !PROFILES.iter().any(|p| p.label == *channel)) {
-        return Err(no_channel("channel", channel));
+    if let Some(channel) = query.channel.as_deref().filter(|channel| !PROFILES.iter().chain(&ADAPTERS).any(|p| p.label == *channel)) {
+        return Err(no_channel("channel", channel, &[&PROFILES[..], &ADAPTERS[..]].concat()));
     }
     let filter = SessionFilter {
         tenant: caller.tenant.clone(),

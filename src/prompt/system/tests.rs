@@ -42,6 +42,7 @@ fn candidate(name: &'static str, policy: Policy) -> Candidate {
         needs: Needs::Nothing,
         kind: CallKind::Body,
         effects: false,
+        absent: None,
     }
 }
 
@@ -95,6 +96,30 @@ fn what_is_not_there_leaves_no_heading() {
     assert!(text.contains(NO_TOOLS) && !text.contains(DATA_NOT_ORDERS) && !text.contains("secret_tool"), "{text}");
     let allowed = prompt(&toolset(vec![candidate("a", Policy::Allow)]), None, None, NOON);
     assert!(!allowed.contains(APPROVALS), "{allowed}");
+}
+
+/// The research section of an agent with these tools.
+fn research(attended: bool, names: &[&'static str]) -> Option<String> {
+    let mut profile = profile();
+    profile.capabilities.attended = attended;
+    let tools = toolset(names.iter().map(|name| candidate(name, Policy::Allow)).collect());
+    let now = crate::domain::Timestamp(0);
+    let text = system_prompt(&SystemParts { name: "Ada", profile: &profile, tools: &tools, operator: None, message: None, now });
+    text.split("\n\n## ").find_map(|section| section.strip_prefix("Research\n\n").map(str::to_owned))
+}
+
+#[test]
+fn who_finds_things_out_unwatched_is_told_how() {
+    let whole = research(false, &["web_search", "web_fetch"]).unwrap();
+    for part in ["Search with a few", "Read the pages", "two sources", "unit", "steps", "title: address", "I could not find it"] {
+        assert!(whole.contains(part), "{part}: {whole}");
+    }
+    let reads = research(false, &["web_fetch"]).unwrap();
+    assert!(!reads.contains("Search with a few") && reads.contains("Read the pages"), "{reads}");
+    let searches = research(false, &["web_search"]).unwrap();
+    assert!(!searches.contains("title: address") && searches.contains("I could not find it"), "{searches}");
+    assert_eq!(research(false, &["other"]), None);
+    assert_eq!(research(true, &["web_search", "web_fetch"]), None);
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Actor {
             author: Some(HUMAN.into()),
         })?;
         if let Some(turn) = self.ledger.state.turn.as_ref().filter(|_| answers) {
-            let done = repair::done(turn, End::new(DoneReason::Completed, text.as_str()), self.shared.settings.clock.now());
+            let done = repair::done(turn, End::new(DoneReason::Completed, text.as_str()), self.shared.settings.clock.now(), None);
             self.stage(done)?;
         }
         match send_to {

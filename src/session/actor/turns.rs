@@ -81,7 +81,7 @@ impl Actor {
 
     /// Ends the turn that was continued too often.
     pub(super) fn interrupt_turn(&mut self) -> Result<(), LedgerError> {
-        let answer = "Sorry, I was interrupted and could not finish. Please ask again.";
+        let answer = "Sorry, I was interrupted and could not finish; please ask again.";
         self.close_turn(End::new(DoneReason::Interrupted, answer))
     }
 
@@ -224,7 +224,10 @@ impl Actor {
             self.stage(event)?;
         }
         let now = self.shared.settings.clock.now();
-        let Some(mut done) = self.ledger.state.turn.as_ref().map(|turn| repair::done(turn, end, now)) else { return Ok(()) };
+        let profile = self.ledger.state.profile.as_ref();
+        let profile = profile.and_then(|p| self.shared.settings.setup.profile(&p.channel, p.account.as_deref()));
+        let turn = self.ledger.state.turn.as_ref();
+        let Some(mut done) = turn.map(|turn| repair::done(turn, end, now, profile.as_deref())) else { return Ok(()) };
         let answers = self.answers(&mut done, ended.as_ref().and_then(|r| r.cancelled_by.as_deref()));
         let (turn, session) = (self.ledger.state.last_turn, &self.entry.id);
         let (reason, code) = (done.reason.as_str(), done.code.as_deref());
@@ -267,7 +270,7 @@ impl Actor {
     }
 
     pub(super) fn step_input(&self) -> StepInput {
-        StepInput { surface: self.ledger.state.surface.messages.clone() }
+        repair::step_input(&self.ledger.state)
     }
 
     pub(super) fn on_port(&mut self, call: PortCall) -> Result<(), LedgerError> {

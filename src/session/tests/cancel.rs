@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::world::{World, assert_sound, settle};
+use crate::agent::tests::port::profile;
 use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, failure, said, text, within};
 use crate::domain::event::input::Mode;
 use crate::domain::toolset::Policy;
@@ -40,6 +41,21 @@ async fn before_anything_is_visible() {
     let (world, answer) = cancelled_at(move || vec![Act::Wait(held.clone())], gate, Vec::new()).await;
     assert_eq!(answer, "");
     assert_eq!(world.kinds().await.iter().filter(|k| *k == "message").count(), 1, "only the second turn said something");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_watches_its_sender_hears_that_it_was_stopped() {
+    let gate = Gate::new();
+    let held = gate.clone();
+    let script = Script::new(move |_, _| vec![Act::Wait(held.clone())]);
+    let mut unwatched = profile();
+    unwatched.capabilities.attended = false;
+    let world = World::on(unwatched, &script, Vec::new()).await;
+    world.ask("hello").await;
+    gate.reached().await;
+    world.cancel(Queue::Remove).await;
+    let done = world.done(1).await;
+    assert_eq!((done.reason.as_str(), done.answer.as_str()), ("aborted", "Sorry, this was stopped before I had an answer."));
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::world::{World, assert_sound, id, settle};
 use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, text, within};
+use crate::domain::event::input::Trust;
 use crate::domain::toolset::Policy;
 use crate::domain::{SurfaceMessage, View};
 use crate::session::SessionError;
@@ -23,7 +24,8 @@ async fn with_fault(fault: Fault, at: usize) -> bool {
         Some(SurfaceMessage::ToolResult { .. }) => [vec![text("do")], answer("done")].concat(),
         _ => calls(&[("a", "write")]),
     });
-    let tool = TestTool::new("write", Policy::Allow);
+    // what it says counts for nothing here: the second turn calls it without asking
+    let tool = TestTool { trust: Trust::Trusted, ..TestTool::new("write", Policy::Allow) };
     let ran = tool.ran.clone();
     let world = World::new(&script, vec![tool]).await;
     let mut reader = world.reader(View::Owner).await;

@@ -48,6 +48,7 @@ pub(super) struct World {
 struct TestSetup {
     script: Arc<Script>,
     toolbox: Arc<Toolbox>,
+    profile: ChannelProfile,
     limits: Mutex<Limits>,
     debounce: Mutex<Duration>,
 }
@@ -58,7 +59,7 @@ impl Setup for TestSetup {
     }
 
     fn prepare(&self, want: &Want<'_>) -> Result<Prepared, End> {
-        let toolset = Arc::new(self.toolbox.toolset(&profile()));
+        let toolset = Arc::new(self.toolbox.toolset(&self.profile));
         let names: Vec<_> = toolset.names().collect();
         let provider = self.script.clone();
         let model = want.model.unwrap_or("m").to_owned();
@@ -74,11 +75,11 @@ impl Setup for TestSetup {
     }
 
     fn profile(&self, _: &str, _: Option<&str>) -> Option<Arc<ChannelProfile>> {
-        Some(Arc::new(ChannelProfile { debounce: *self.debounce.lock().unwrap(), ..profile() }))
+        Some(Arc::new(ChannelProfile { debounce: *self.debounce.lock().unwrap(), ..self.profile.clone() }))
     }
 
     fn toolset(&self, _: &str, _: &str) -> Option<Arc<Toolset>> {
-        Some(Arc::new(self.toolbox.toolset(&profile())))
+        Some(Arc::new(self.toolbox.toolset(&self.profile)))
     }
 
     fn max_queue(&self, _: &str) -> usize {
@@ -123,18 +124,28 @@ pub(super) fn post(text: &str, mode: Mode, key: Option<&str>) -> Post {
 impl World {
     /// With one session, which is idle.
     pub(super) async fn new(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
-        let world = Self::empty(script, tools);
+        Self::on(profile(), script, tools).await
+    }
+
+    /// The same, on a channel of that kind.
+    pub(super) async fn on(profile: ChannelProfile, script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
+        let world = Self::without_session(profile, script, tools);
         within(world.sessions.create(&id(), created("web", None), None)).await.unwrap();
         world
     }
 
     /// Without a session.
     pub(super) fn empty(script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
+        Self::without_session(profile(), script, tools)
+    }
+
+    fn without_session(profile: ChannelProfile, script: &Arc<Script>, tools: Vec<TestTool>) -> Self {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>).collect();
         let toolbox = Arc::new(Toolbox { tools, ..Toolbox::default() });
         let limits =
             Limits { max_steps: 10, deadline: Duration::from_secs(86_400), abort_grace: Duration::from_secs(2), attempts: 3, pool: 10 };
-        let setup = Arc::new(TestSetup { script: script.clone(), toolbox, limits: Mutex::new(limits), debounce: Mutex::default() });
+        let setup =
+            Arc::new(TestSetup { script: script.clone(), toolbox, profile, limits: Mutex::new(limits), debounce: Mutex::default() });
         let (store, clock, ids) = (Arc::new(MemoryStore::new()), Arc::new(TestClock::new()), Arc::new(Ids::default()));
         let passivate = Duration::from_secs(600);
         let recorder = PrometheusBuilder::new().build_recorder();

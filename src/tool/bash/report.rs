@@ -16,7 +16,7 @@ const KEPT_IN_FAILURE: usize = 8 * 1024;
 /// An exit code of any value is a result. A command that we ended is a failure that carries what it had printed.
 pub(super) fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolFailure> {
     match outcome.end {
-        End::Exited => Ok(ToolOutput { content: text(outcome, limit, KEPT), trust: Trust::Untrusted }),
+        End::Exited => Ok(ToolOutput::new(text(outcome, limit, KEPT), Trust::Untrusted)),
         End::TimedOut => Err(ToolFailure::new(codes::TOOL_TIMEOUT, text(outcome, limit, KEPT_IN_FAILURE))),
         End::Cancelled => Err(ToolFailure::new(codes::TOOL_OUTCOME_UNKNOWN, text(outcome, limit, KEPT_IN_FAILURE))),
     }

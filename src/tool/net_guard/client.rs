@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, Method, Request, Response, StatusCode};
-use url::Url;
+use url::{Host, Url};
 
 use super::resolver::GuardedResolver;
 use super::{Door, Lookup, NetGuard, Refused, shortened};
@@ -44,6 +44,7 @@ pub enum FetchError {
 #[derive(Clone, Debug)]
 pub struct GuardedClient {
     guard: NetGuard,
+    lookup: Arc<dyn Lookup>,
     web: Client,
     opened: Client,
     own: Client,
@@ -68,7 +69,18 @@ impl GuardedClient {
         };
         // a pool each, so that a connection which one port's rule admitted is not reused under the other's
         let (web, opened, own) = (behind(Door::Web)?, behind(Door::Opened)?, behind(Door::Own)?);
-        Ok(Self { guard, web, opened, own })
+        Ok(Self { guard, lookup: lookup.clone(), web, opened, own })
+    }
+
+    /// Judges a URL as sending a request to it would, names included, for what is to be shown without asking again.
+    ///
+    /// # Errors
+    /// Why it may not be asked now.
+    pub async fn admits(&self, url: &Url) -> Result<(), Refused> {
+        let door = self.guard.judge(url)?;
+        let Some(Host::Domain(name)) = url.host() else { return Ok(()) };
+        let found = self.lookup.lookup(name).await.unwrap_or_default();
+        self.guard.admit(name, &found, door)
     }
 
     /// Sends one request; a redirect is an answer like any other. Has no limit of time but the connection's. Dropped, it gives up at once.

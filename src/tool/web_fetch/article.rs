@@ -99,7 +99,7 @@ fn whole(document: &Document, stop: &CancellationToken) -> Result<Markdown, Unre
 }
 
 /// One line, not too long: what a page says of itself stands above the text, and must not look like more.
-fn fact(text: Option<&str>) -> Option<String> {
+pub(super) fn fact(text: Option<&str>) -> Option<String> {
     let line = plain(text?).split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().take(MAX_FACT).collect();
     if line.is_empty() { None } else { Some(line) }

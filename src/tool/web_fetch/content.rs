@@ -46,6 +46,8 @@ impl ContentType {
         let (family, subtype) = self.essence.split_once('/').unwrap_or((&self.essence, ""));
         let texts = ["json", "xml", "javascript", "ecmascript", "yaml", "x-yaml", "toml", "x-ndjson", "ndjson", "sql", "graphql"];
         match (family, subtype) {
+            // whether it is a PDF its first bytes say: a page that asks who one is often comes in its place
+            ("application", "pdf" | "x-pdf") => Ok(None),
             ("", _) | ("application", "octet-stream") | ("binary", "octet-stream") | ("application", "unknown") => Ok(None),
             ("text", "html") | ("application", "xhtml+xml") => Ok(Some(Kind::Html)),
             ("text", _) => Ok(Some(Kind::Text)),
@@ -53,6 +55,10 @@ impl ContentType {
             ("application", subtype) if ["+json", "+xml", "+yaml"].iter().any(|end| subtype.ends_with(end)) => Ok(Some(Kind::Text)),
             _ => Err(()),
         }
+    }
+
+    pub(super) fn is_pdf(&self) -> bool {
+        matches!(self.essence.as_str(), "application/pdf" | "application/x-pdf")
     }
 
     /// As a sentence names it.
@@ -78,11 +84,16 @@ pub(super) fn sniff(body: &[u8]) -> Kind {
     if marks.iter().any(|mark| start.starts_with(mark)) { Kind::Html } else { Kind::Text }
 }
 
+/// Whether it is a PDF, whatever its server calls it.
+pub(super) fn is_pdf(body: &[u8]) -> bool {
+    body.trim_ascii_start().starts_with(b"%PDF-")
+}
+
 /// Whether these are no text's first bytes: a NUL, and not because each character has two bytes.
 pub(super) fn is_binary(body: &[u8], charset: Option<&str>) -> bool {
     let head = &body[..body.len().min(HEAD)];
     let is_utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]) || charset.is_some_and(charset::is_utf16);
-    !is_utf16 && (head.contains(&0) || head.starts_with(b"%PDF-") || head.starts_with(b"PK\x03\x04"))
+    !is_utf16 && (head.contains(&0) || head.starts_with(b"PK\x03\x04"))
 }
 
 #[cfg(test)]
@@ -105,7 +116,8 @@ mod tests {
             ("application/rss+xml", Ok(Some(Kind::Text))),
             ("application/octet-stream", Ok(None)),
             ("", Ok(None)),
-            ("application/pdf", Err(())),
+            ("application/pdf", Ok(None)),
+            ("application/zip", Err(())),
             ("image/svg+xml", Err(())),
             ("video/mp4", Err(())),
             ("nonsense", Err(())),
@@ -128,7 +140,7 @@ mod tests {
         assert_eq!(sniff(b"\xef\xbb\xbf \n<!DOCTYPE HTML><p>"), Kind::Html);
         assert_eq!(sniff(b"just words"), Kind::Text);
         assert_eq!(sniff(b""), Kind::Text);
-        assert!(is_binary(b"%PDF-1.7 ...", None));
+        assert!(is_pdf(b"\r\n%PDF-1.7 ...") && !is_pdf(b"<p>%PDF-1.7"));
         assert!(is_binary(b"GIF89a\0\0", Some("utf-8")));
         assert!(!is_binary(b"\xff\xfeh\0i\0", None));
         assert!(!is_binary(b"h\0i\0", Some("UTF-16le")));

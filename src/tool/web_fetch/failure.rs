@@ -7,6 +7,7 @@ use reqwest::{Response, StatusCode};
 use super::content::{ContentType, Kind, is_name};
 use super::download::Broken;
 use super::html::Unreadable;
+use super::pdf::Lost;
 use crate::tool::ToolFailure;
 use crate::tool::net_guard::FetchError;
 
@@ -23,7 +24,7 @@ const UNREADABLE_PAGE: &str = "UNREADABLE_PAGE";
 /// Nothing is wrong with it, but others are read.
 const BUSY: &str = "BUSY";
 
-const READABLE: &str = "only HTML, text, Markdown, JSON and the like can be read";
+const READABLE: &str = "only HTML, PDF, text, Markdown, JSON and the like can be read";
 
 /// Whether a body can be read, before it is loaded; `None` where its server does not say what it is.
 ///
@@ -64,6 +65,37 @@ pub(super) fn broken(error: &Broken) -> ToolFailure {
 
 pub(super) fn unreadable(error: &Unreadable) -> ToolFailure {
     ToolFailure::new(UNREADABLE_PAGE, format!("the page is not read: {error}"))
+}
+
+/// A PDF without text that could be shown.
+pub(super) fn no_text_on_pages(pages: usize) -> ToolFailure {
+    let pages = if pages == 1 { "one page".to_owned() } else { format!("{pages} pages") };
+    ToolFailure::new(UNREADABLE_PAGE, format!("it is a PDF of {pages} without any text: a scan, or pictures, which cannot be read here"))
+}
+
+pub(super) fn encrypted() -> ToolFailure {
+    ToolFailure::new(UNREADABLE_PAGE, "it is a PDF that opens only with a password")
+}
+
+pub(super) fn damaged() -> ToolFailure {
+    ToolFailure::new(UNREADABLE_PAGE, "it is a PDF that is damaged, or made in a way that cannot be read here")
+}
+
+/// The end of a PDF says where everything in it is.
+pub(super) fn long_pdf(limit: usize) -> ToolFailure {
+    ToolFailure::new(
+        UNREADABLE_PAGE,
+        format!("it is a PDF of more than {limit} bytes, the most that is loaded here, and cannot be read in part"),
+    )
+}
+
+pub(super) fn lost_pdf(lost: &Lost) -> ToolFailure {
+    let error = match lost {
+        Lost::NotStarted(_) => "PDFs cannot be read here at the moment: what reads them did not start",
+        Lost::Late => "it is a PDF that takes too long to read",
+        Lost::Crashed => "it is a PDF that could not be read: what reads it ran out of its limits, or crashed",
+    };
+    ToolFailure::new(UNREADABLE_PAGE, error)
 }
 
 pub(super) fn crashed() -> ToolFailure {

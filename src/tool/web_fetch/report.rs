@@ -2,27 +2,21 @@
 
 use url::Url;
 
-use super::article::Page;
-use crate::domain::Timestamp;
+use super::cache::Read;
 
 /// What was fetched.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     /// Where the redirects ended.
     pub(super) address: &'a Url,
-    pub(super) fetched_at: Timestamp,
-    pub(super) page: Page,
-    /// Bytes of the body that were read.
-    pub(super) bytes: usize,
-    /// The bytes after which the body was left; `None` where all of it was read.
-    pub(super) cut_at_bytes: Option<usize>,
+    pub(super) read: &'a Read,
     /// The most characters of text.
     pub(super) max_chars: usize,
 }
 
 impl Report<'_> {
     pub(super) fn text(&self) -> String {
-        let Self { address, fetched_at, page, .. } = self;
+        let Self { address, read: Read { page, fetched_at, .. }, .. } = self;
         let facts = [("Title", &page.title), ("By", &page.byline), ("Published", &page.published)];
         let mut text = format!("Address: {address}\nFetched: {fetched_at}\n");
         for note in self.notes() {
@@ -40,15 +34,16 @@ impl Report<'_> {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(bytes) = self.cut_at_bytes {
+        let Read { page, bytes, cut_at_bytes, .. } = self.read;
+        if let Some(bytes) = cut_at_bytes {
             notes.push(format!("only the first {bytes} bytes were read; there is more."));
         }
-        if self.page.cut {
+        if page.cut {
             notes.push("the page is too large; only the first part of it was read.".to_owned());
         }
-        if self.bytes == 0 {
+        if *bytes == 0 {
             notes.push("its server answered well, and with an empty body.".to_owned());
-        } else if self.page.markdown.is_empty() {
+        } else if page.markdown.is_empty() {
             notes.push("there is no text on it. It may be one that needs a browser with JavaScript.".to_owned());
         }
         notes
@@ -56,14 +51,15 @@ impl Report<'_> {
 
     /// Where the text is cut, if it is.
     fn end(&self) -> Option<usize> {
-        self.page.markdown.char_indices().nth(self.max_chars).map(|(end, _)| end)
+        self.read.page.markdown.char_indices().nth(self.max_chars).map(|(end, _)| end)
     }
 
     fn body(&self) -> &str {
-        &self.page.markdown[..self.end().unwrap_or(self.page.markdown.len())]
+        let text = &self.read.page.markdown;
+        &text[..self.end().unwrap_or(text.len())]
     }
 
     fn left(&self) -> Option<usize> {
-        self.end().map(|end| self.page.markdown[end..].chars().count())
+        self.end().map(|end| self.read.page.markdown[end..].chars().count())
     }
 }

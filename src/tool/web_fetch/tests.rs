@@ -12,6 +12,7 @@ use crate::tool::Progress;
 use crate::tool::net_guard::{Lookup, NetGuard, SystemLookup};
 use crate::tool::tests::NoArtifacts;
 
+mod kept;
 mod pages;
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -29,7 +30,12 @@ pub(in crate::tool) fn tool<const N: usize>(open: [&str; N]) -> WebFetch {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let guard = NetGuard::new(open.map(|net| net.parse().unwrap()));
     let lookup: Arc<dyn Lookup> = Arc::new(SystemLookup);
-    WebFetch::new(GuardedClient::new(guard, &lookup).unwrap(), FetchLimits { max_bytes: 100_000 }, Arc::new(Noon))
+    WebFetch::new(
+        GuardedClient::new(guard, &lookup).unwrap(),
+        FetchLimits { max_bytes: 100_000, max_pdf_bytes: 200_000 },
+        Arc::new(Noon),
+        PdfReader::other("/nonexistent"),
+    )
 }
 
 /// Serves these bytes to whoever asks; its address.
@@ -113,7 +119,7 @@ async fn a_long_body_is_cut_and_said_to_be() {
 #[tokio::test]
 async fn what_is_no_text_is_refused_by_type_and_size() {
     for (head, body, expected) in [
-        ("Content-Type: application/pdf", &b"%PDF-1.7"[..], "it is application/pdf, of 8 bytes; "),
+        ("Content-Type: application/zip", &b"PK\x03\x04"[..], "it is application/zip, of 4 bytes; "),
         ("Content-Type: text/plain", b"\x7fELF\0\0", "its server calls it text/plain, but its 6 bytes are not text; "),
         ("Content-Type: text/html", b"<\0p\0>\0h\0i\0", "its server calls it text/html, but its 10 bytes are not text; "),
         ("X-Nothing: 1", b"GIF89a\0\0\0", "it is an unnamed type, of 9 bytes; "),

@@ -16,9 +16,11 @@ use super::{Answer, http, soon};
 
 pub(crate) mod payload;
 mod rules;
-mod sign;
+pub(crate) mod sign;
 
 pub(crate) const PHONE_NUMBER_ID: &str = "100000000000001";
+/// That one, and another of the same app.
+pub(crate) const NUMBERS: [&str; 2] = [PHONE_NUMBER_ID, "100000000000002"];
 pub(crate) const DISPLAY_PHONE: &str = "15550109000";
 pub(crate) const ACCESS_TOKEN: &str = "EAAsampletoken";
 pub(crate) const APP_SECRET: &str = "sample_app_secret";
@@ -44,6 +46,8 @@ pub(crate) enum Mishap {
 pub(crate) struct Sent {
     /// The platform's id of it.
     pub(crate) id: String,
+    /// The number that it went out by.
+    pub(crate) line: String,
     pub(crate) body: Value,
     /// Whether anybody ever gets it.
     pub(crate) arrives: bool,
@@ -66,6 +70,10 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     mishaps: VecDeque<Mishap>,
+    /// What happens where nothing else is ordered.
+    always: Option<Mishap>,
+    /// Requests for a message.
+    calls: usize,
     gates: HashMap<String, watch::Sender<bool>>,
     requests: Vec<Value>,
     sent: Vec<Sent>,
@@ -96,6 +104,16 @@ impl Graph {
     /// What happens to the next message; in the order in which they are pushed.
     pub(crate) fn next(&self, mishap: Mishap) {
         self.shared.state.lock().unwrap().mishaps.push_back(mishap);
+    }
+
+    /// What happens to every message from here on.
+    pub(crate) fn always(&self, mishap: Option<Mishap>) {
+        self.shared.state.lock().unwrap().always = mishap;
+    }
+
+    /// Requests for a message so far, refused and waiting ones too.
+    pub(crate) fn calls(&self) -> usize {
+        self.shared.state.lock().unwrap().calls
     }
 
     pub(crate) fn open(&self, gate: &str) {
@@ -163,19 +181,23 @@ impl Shared {
         self.state.lock().unwrap().gates.entry(name.into()).or_insert_with(|| watch::Sender::new(false)).clone()
     }
 
-    fn accept(&self, body: &Value) -> Value {
+    fn accept(&self, line: &str, body: &Value) -> Value {
         let mut state = self.state.lock().unwrap();
         let id = format!("wamid.OUT{}", state.sent.len() + 1);
         let arrives = !rules::vanishes(body);
-        state.sent.push(Sent { id: id.clone(), body: body.clone(), arrives });
+        state.sent.push(Sent { id: id.clone(), line: line.to_owned(), body: body.clone(), arrives });
         self.count.send_modify(|(sent, _)| *sent += 1);
         let to = body.get("to").or_else(|| body.get("recipient"));
         json!({"messaging_product": "whatsapp", "contacts": [{"input": to}], "messages": [{"id": id}]})
     }
 
     /// The answer to a message; `None` is a cut connection.
-    async fn message(&self, body: &Value) -> Option<Reply> {
-        let mishap = self.state.lock().unwrap().mishaps.pop_front();
+    async fn message(&self, line: &str, body: &Value) -> Option<Reply> {
+        let mishap = {
+            let mut state = self.state.lock().unwrap();
+            state.calls += 1;
+            state.mishaps.pop_front().or_else(|| state.always.clone())
+        };
         match mishap {
             None => {}
             Some(Mishap::Refuses { status, code }) => return Some(Reply::refused(status, code, "ordered")),
@@ -183,11 +205,11 @@ impl Shared {
                 return Some(Reply { headers: format!("retry-after: {seconds}\r\n"), ..Reply::refused(status, code, "ordered") });
             }
             Some(Mishap::AcceptsBut { status }) => {
-                self.accept(body);
+                self.accept(line, body);
                 return Some(Reply { status, headers: String::new(), body: b"<html>gateway error</html>".to_vec() });
             }
             Some(Mishap::AcceptsAndCuts) => {
-                self.accept(body);
+                self.accept(line, body);
                 return None;
             }
             Some(Mishap::WaitsAt(gate)) => {
@@ -195,7 +217,7 @@ impl Shared {
                 let _ = open.wait_for(|open| *open).await;
             }
         }
-        Some(Reply::json(200, &self.accept(body)))
+        Some(Reply::json(200, &self.accept(line, body)))
     }
 
     async fn answer(&self, head: &str, body: &[u8]) -> Option<Reply> {
@@ -208,9 +230,10 @@ impl Shared {
             return Some(self.file(line.split(' ').nth(1).unwrap_or_default()));
         }
         let body: Value = match serde_json::from_slice(body) {
-            Ok(body) if line.starts_with(&format!("POST /v26.0/{PHONE_NUMBER_ID}/messages ")) => body,
+            Ok(body) if NUMBERS.iter().any(|number| line.starts_with(&format!("POST /v26.0/{number}/messages "))) => body,
             _ => return Some(self.wrong(400, 100, "no such call")),
         };
+        let number = line.split('/').nth(2).unwrap_or_default();
         self.state.lock().unwrap().requests.push(body.clone());
         self.count.send_modify(|(_, requests)| *requests += 1);
         if let Err((code, why)) = rules::check(&body) {
@@ -220,7 +243,7 @@ impl Shared {
             self.state.lock().unwrap().receipts.push(body);
             return Some(Reply::json(200, &json!({"success": true})));
         }
-        self.message(&body).await
+        self.message(number, &body).await
     }
 
     fn file(&self, path: &str) -> Reply {

@@ -15,7 +15,7 @@ use crate::harness::{Gateway, Provider, Reply, Settings, Sse, kind, list, of_kin
 
 fn candidate(policy: Policy, needs: Needs, effects: bool) -> Candidate {
     let spec = ToolSpec { name: "t", description: "A tool.".into(), schema: json!({"type": "object"}) };
-    Candidate { spec, policy, needs, kind: CallKind::Body, effects }
+    Candidate { spec, policy, needs, kind: CallKind::Body, effects, absent: None }
 }
 
 #[test]

@@ -5,14 +5,11 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use hmac::{Hmac, KeyInit, Mac};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use sha2::Sha256;
 
 use super::{PATH, no_channel, scope};
-use crate::channel::PROFILES;
-use crate::domain::digest::hex;
+use crate::channel::{ADAPTERS, PROFILES};
 use crate::domain::event::session::{Metadata, Session, SessionCreated};
 use crate::domain::overview::{SessionObject, Status};
 use crate::domain::{AgentEvent, Principal, Record, Scope, SessionId};
@@ -90,8 +87,11 @@ pub(crate) async fn create(
 
 fn checked(gateway: &Gateway, caller: &Principal, create: Create) -> Result<SessionCreated, ApiError> {
     let channel = create.channel.unwrap_or_else(|| "api".into());
-    if gateway.sessions.settings().setup.profile(&channel, None).is_none() {
-        return Err(no_channel("/channel", &channel));
+    if ADAPTERS.iter().any(|p| p.label == channel) {
+        return Err(ApiError::invalid("/channel", format!("sessions of {channel} are made by its webhook alone")));
+    }
+    if !PROFILES.iter().any(|p| p.label == channel) {
+        return Err(no_channel("/channel", &channel, &PROFILES));
     }
     gateway.channel_open_to(caller, &channel, "a cli session")?;
     let agent = create.agent.unwrap_or_else(|| "default".into());
@@ -116,24 +116,13 @@ fn intake_row(gateway: &Gateway, caller: &Principal, key: String, body_hash: Str
     IntakeRow {
         tenant: caller.tenant.clone(),
         scope: scope(caller, PATH),
-        session: derived_id(&settings.store.secret(), &[&caller.tenant, &caller.name, &key]),
+        session: SessionId::derived(&settings.store.secret(), &[&caller.tenant, &caller.name, &key]),
         external_id: key,
         message_id: None,
         seq: 1,
         body_hash,
         at: settings.clock.now(),
     }
-}
-
-/// An id by keyed hash. Each part is preceded by its length, so that no two lists of parts read the same.
-fn derived_id(secret: &[u8; 32], parts: &[&str]) -> SessionId {
-    // a key of any length is taken
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return SessionId::from("") };
-    for part in parts {
-        mac.update(&(part.len() as u64).to_be_bytes());
-        mac.update(part.as_bytes());
-    }
-    SessionId::from(format!("ses_{}", &hex(&mac.finalize().into_bytes())[..32]))
 }
 
 /// The first answer to this key again, if there was one.
@@ -165,19 +154,4 @@ fn as_created(id: &SessionId, record: &Record) -> Option<SessionObject> {
         created_at: record.head.at,
         updated_at: record.head.at,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::derived_id;
-
-    #[test]
-    fn parts_that_join_alike_give_other_ids() {
-        let id = |parts: &[&str]| derived_id(&[7; 32], parts);
-        assert_ne!(id(&["a:b", "c"]), id(&["a", "b:c"]));
-        assert_ne!(id(&["ab", "c"]), id(&["a", "bc"]));
-        assert_ne!(id(&["A"]), id(&["a"]));
-        assert_ne!(id(&["a", ""]), id(&["a"]));
-        assert_eq!(id(&["a", "b"]), id(&["a", "b"]));
-    }
 }

@@ -344,7 +344,7 @@ impl Server {
             self.stage(event);
         }
         let Some(turn) = &self.ledger.state.turn else { return };
-        let done = repair::done(turn, End::new(DoneReason::Completed, "."), Timestamp(self.made));
+        let done = repair::done(turn, End::new(DoneReason::Completed, "."), Timestamp(self.made), None);
         self.stage(done);
     }
 

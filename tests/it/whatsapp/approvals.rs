@@ -1,0 +1,101 @@
+//! Permission by button: who presses, where, while it waits, once.
+
+use serde_json::{Value, json};
+
+use super::{World, ana, bo};
+use crate::harness::hook::{MAIN, Person};
+use crate::harness::{Reply, list, poll, text};
+
+/// A world in which `web_fetch` asks, and Ana may decide.
+async fn asking() -> World {
+    let approvers = format!("approvers = [\"{}\"]", ana().number());
+    World::with(&approvers, "[tools.web_fetch]\npolicy = \"ask\"\n").await
+}
+
+impl World {
+    /// Ana asks for something that needs permission; the ids of the buttons that she was sent.
+    async fn asked(&self) -> Vec<String> {
+        self.provider.push(Reply::stream().call("call-1", "web_fetch", &json!({"url": "http://127.0.0.1:1/"})).calls());
+        self.says(&ana(), "wamid.ask", "look at it").await;
+        let sent = poll("the buttons", || async { self.messages().into_iter().find(|sent| sent["type"] == "interactive") }).await;
+        list(&sent, "/interactive/action/buttons").iter().map(|button| text(button, "/reply/id").to_owned()).collect()
+    }
+
+    async fn presses(&self, person: &Person, id: &str, button: &str) {
+        MAIN.one(&self.gateway, person, person.presses(id, button)).await;
+    }
+
+    async fn approval(&self) -> Value {
+        let page = self.gateway.get("/v1/approvals").await.expect(200);
+        list(&page, "/data")[0].clone()
+    }
+}
+
+fn allowing(buttons: &[String]) -> &str {
+    buttons.iter().find(|id| id.ends_with(":allow_once")).unwrap()
+}
+
+fn denying(buttons: &[String]) -> &str {
+    buttons.iter().find(|id| id.ends_with(":deny")).unwrap()
+}
+
+#[tokio::test]
+async fn an_approver_decides_by_button_and_once() {
+    let world = asking().await;
+    let buttons = world.asked().await;
+    let waits = world.approval().await;
+    assert_eq!((&waits["status"], &waits["tool"]), (&json!("pending"), &json!("web_fetch")));
+    world.provider.push(Reply::text("I did look."));
+    world.presses(&ana(), "wamid.p1", allowing(&buttons)).await;
+    poll("the answer", || async { world.read_by(&ana()).contains(&"I did look.".to_owned()).then_some(()) }).await;
+    let decided = world.approval().await;
+    assert_eq!((&decided["status"], &decided["decision"]), (&json!("decided"), &json!("allow_once")));
+    // the same again changes nothing and says nothing; another decision comes too late
+    world.presses(&ana(), "wamid.p2", allowing(&buttons)).await;
+    world.presses(&ana(), "wamid.p3", denying(&buttons)).await;
+    poll("the sentence", || async { world.read_by(&ana()).contains(&"That request is over.".to_owned()).then_some(()) }).await;
+    assert_eq!(world.approval().await["decision"], "allow_once");
+    assert_eq!((world.items("decided").await, world.items("decision_late").await), (2, 1));
+}
+
+#[tokio::test]
+async fn nobody_else_decides_and_nobody_elsewhere() {
+    let world = asking().await;
+    world.provider.offers_only(&["read_artifact"]);
+    world.says(&bo(), "wamid.0", "hello").await;
+    world.reads(&bo(), 1).await;
+    world.provider.offers(&[]);
+    let buttons = world.asked().await;
+    // he has the button's id, and a conversation of his own
+    world.presses(&bo(), "wamid.p1", allowing(&buttons)).await;
+    assert_eq!(world.reads(&bo(), 2).await[1], "You cannot decide this.");
+    // in a group nobody does
+    let mut press = ana().presses("wamid.p2", allowing(&buttons));
+    press["group_id"] = json!("GRPsample1");
+    MAIN.one(&world.gateway, &ana(), press).await;
+    assert_eq!(world.items("decision_in_group").await, 1);
+    // nor what was never asked
+    world.presses(&ana(), "wamid.p3", "apr_0000:allow_once").await;
+    assert_eq!(world.items("decision_elsewhere").await, 1);
+    assert_eq!(world.approval().await["status"], "pending");
+    world.presses(&ana(), "wamid.p4", denying(&buttons)).await;
+    poll("the denial", || async { (world.approval().await["decision"] == "deny").then_some(()) }).await;
+}
+
+/// Its tool is not even offered.
+#[tokio::test]
+async fn who_is_no_approver_gets_no_tool_that_asks() {
+    let world = asking().await;
+    world.provider.offers_only(&["read_artifact"]);
+    world.says(&bo(), "wamid.1", "hello").await;
+    assert_eq!(world.reads(&bo(), 1).await, ["re: hello"]);
+}
+
+#[tokio::test]
+async fn a_denied_call_still_ends_in_a_sentence() {
+    let world = asking().await;
+    let buttons = world.asked().await;
+    world.provider.push(Reply::text("Then I cannot look."));
+    world.presses(&ana(), "wamid.p1", denying(&buttons)).await;
+    poll("the answer", || async { world.read_by(&ana()).contains(&"Then I cannot look.".to_owned()).then_some(()) }).await;
+}

@@ -1,0 +1,206 @@
+//! What goes out: in order, once, and with an end that is on record.
+
+use serde_json::{Value, json};
+
+use super::people::nth;
+use super::{World, ana, bo};
+use crate::harness::graph::Mishap;
+use crate::harness::hook::{MAIN, Person};
+use crate::harness::{Reply, of_kind, poll, text};
+
+/// An answer of two parts: WhatsApp takes 4,096 characters.
+fn long() -> String {
+    format!("{}\n\n{}", "one ".repeat(900), "two ".repeat(900))
+}
+
+fn states(records: &[Value]) -> Vec<(u64, String)> {
+    let state = |record: &&Value| (record["part"].as_u64().unwrap(), text(record, "/state").to_owned());
+    of_kind(records, "delivery").iter().map(state).collect()
+}
+
+/// PraisonAI#2909, openclaw#12957: what was tried again came behind what was said later.
+#[tokio::test]
+async fn report_34_a_part_that_is_tried_again_keeps_its_place() {
+    let world = World::new().await;
+    world.refuse(429, 130_429);
+    world.provider.push(Reply::text(&long()));
+    world.says(&ana(), "wamid.1", "tell me everything").await;
+    world.says(&ana(), "wamid.2", "and then").await;
+    let read = world.reads(&ana(), 3).await;
+    assert!(read[0].starts_with("one") && read[1].contains("two") && read[2] == "re: and then", "{read:?}");
+    let session = world.session().await;
+    let mut records = world.gateway.audited(&session).await;
+    let first = of_kind(&records, "delivery")[0]["delivery_id"].clone();
+    records.retain(|record| record["type"] == "delivery" && record["delivery_id"] == first);
+    let expected = [(1, "queued"), (1, "sending"), (1, "failed"), (1, "sending"), (1, "sent"), (2, "sending"), (2, "sent")];
+    assert_eq!(states(&records), expected.map(|(part, state)| (part, state.to_owned())));
+    assert_eq!(world.deliveries("?state=sent").await.len(), 2);
+}
+
+/// joel#314: what failed later counted as sent, and was sent again and again.
+#[tokio::test]
+async fn report_12_what_the_platform_tells_later_is_kept_and_nothing_is_sent_again() {
+    let world = World::new().await;
+    world.says(&ana(), "wamid.1", "hello").await;
+    let sent = world.delivery("sent").await;
+    let id = text(&sent, "/channel_message_ids/0").to_owned();
+    let token = format!("{}:1", text(&sent, "/delivery_id"));
+    MAIN.status(&world.gateway, &id, "failed", Some(&token), Some(131_047)).await;
+    let failed = world.delivery("failed").await;
+    assert_eq!((&failed["delivery_id"], &failed["code"]), (&sent["delivery_id"], &json!("131047")));
+    MAIN.status(&world.gateway, &id, "sent", Some(&token), None).await;
+    assert_eq!(world.delivery("failed").await["delivery_id"], sent["delivery_id"], "a late sent undoes nothing");
+    MAIN.status(&world.gateway, "wamid.NOBODYS", "read", Some("out:1"), None).await;
+    assert_eq!((world.read_by(&ana()).len(), world.items("status_unknown").await), (1, 1));
+}
+
+#[tokio::test]
+async fn statuses_only_go_forward_in_whatever_order_they_come() {
+    let world = World::new().await;
+    world.says(&ana(), "wamid.1", "hello").await;
+    let sent = world.delivery("sent").await;
+    let id = text(&sent, "/channel_message_ids/0").to_owned();
+    // without our token it is found by the platform's own id
+    for state in ["read", "delivered", "sent", "read"] {
+        MAIN.status(&world.gateway, &id, state, None, None).await;
+    }
+    world.delivery("read").await;
+    let session = world.session().await;
+    let records = world.gateway.audited(&session).await;
+    let after: Vec<String> = states(&records).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(after, ["queued", "sending", "sent", "read"]);
+}
+
+/// community-agent#602: what could not be sent outside the window was lost.
+#[tokio::test]
+async fn report_19_outside_the_window_it_waits_for_the_next_message() {
+    let world = World::new().await;
+    world.refuse(400, 131_047);
+    world.says(&ana(), "wamid.1", "hello").await;
+    let is_held = |row: &Value| row["held"] == true;
+    let held = poll("a delivery that is held", || async { world.deliveries("?state=queued").await.into_iter().find(is_held) }).await;
+    assert_eq!(held["code"], "131047");
+    assert!(world.read_by(&ana()).is_empty());
+    world.says(&ana(), "wamid.2", "me again").await;
+    assert_eq!(world.reads(&ana(), 2).await, ["re: hello", "re: me again"]);
+}
+
+#[tokio::test]
+async fn a_refused_token_stops_the_account_and_a_retry_starts_it() {
+    let world = World::new().await;
+    world.graph.always(Some(Mishap::Refuses { status: 401, code: 190 }));
+    world.says(&ana(), "wamid.1", "hello").await;
+    poll("the account stands still", || async {
+        let ready = world.gateway.get("/readyz").await.expect(200);
+        (ready["troubles"][0]["code"] == "channel_stopped").then_some(())
+    })
+    .await;
+    let calls = world.graph.calls();
+    world.says(&bo(), "wamid.2", "hello").await;
+    let waiting = poll("two deliveries", || async { Some(world.deliveries("").await).filter(|all| all.len() == 2) }).await;
+    assert_eq!(world.graph.calls(), calls, "nothing is tried that fails the same way");
+    assert!(world.gateway.log().contains("access token"));
+    world.graph.always(None);
+    let id = text(&waiting[0], "/delivery_id");
+    world.gateway.post(&format!("/v1/deliveries/{id}/retry"), &json!({})).await.expect(200);
+    world.reads(&ana(), 1).await;
+    world.reads(&bo(), 1).await;
+    assert!(world.gateway.get("/readyz").await.expect(200).get("troubles").is_none());
+}
+
+#[tokio::test]
+async fn what_can_never_be_sent_is_dead_and_can_be_tried_again() {
+    let world = World::new().await;
+    world.refuse(400, 131_026);
+    world.says(&ana(), "wamid.1", "hello").await;
+    let dead = world.delivery("dead").await;
+    assert_eq!(dead["code"], "131026");
+    world.says(&ana(), "wamid.2", "next").await;
+    world.reads(&ana(), 1).await;
+    let path = format!("/v1/deliveries/{}/retry", text(&dead, "/delivery_id"));
+    world.gateway.post(&path, &json!({})).await.expect(200);
+    assert_eq!(world.reads(&ana(), 2).await, ["re: next", "re: hello"]);
+    poll("both sent", || async { (world.deliveries("?state=sent").await.len() == 2).then_some(()) }).await;
+    world.gateway.post(&path, &json!({})).await.problem(409, "conflict");
+    world.gateway.post("/v1/deliveries/dlv_none/retry", &json!({})).await.problem(404, "not_found");
+}
+
+/// Killed while the platform has the request: nobody knows, and so it is not sent again, and what comes behind it waits.
+#[tokio::test]
+async fn a_crash_in_mid_send_is_unknown_until_a_status_tells() {
+    let mut world = World::new().await;
+    world.graph.next(Mishap::WaitsAt("held"));
+    world.says(&ana(), "wamid.1", "hello").await;
+    poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
+    world.gateway.kill9().await;
+    world.graph.open("held");
+    world.gateway.spawn().await;
+    world.says(&ana(), "wamid.2", "next").await;
+    let unknown = world.delivery("unknown").await;
+    let session = world.session().await;
+    poll("the next turn", || async { (world.turns(&session).await == 2).then_some(()) }).await;
+    world.gateway.post(&format!("/v1/deliveries/{}/retry", text(&unknown, "/delivery_id")), &json!({})).await.problem(409, "conflict");
+    assert_eq!(world.graph.calls(), 1, "not sent twice, and nothing before it");
+    let token = format!("{}:1", text(&unknown, "/delivery_id"));
+    MAIN.status(&world.gateway, "wamid.OUT1", "delivered", Some(&token), None).await;
+    let told = world.delivery("delivered").await;
+    assert_eq!(told["channel_message_ids"], json!(["wamid.OUT1"]));
+    poll("the next answer", || async { world.read_by(&ana()).contains(&"re: next".to_owned()).then_some(()) }).await;
+}
+
+/// Killed at one point after the other: each answer is sent once, or its fate is unknown.
+#[tokio::test]
+async fn crashes_around_sends_send_nothing_twice() {
+    let mut world = World::new().await;
+    let people: Vec<Person> = (10..19).map(nth).collect();
+    for (round, person) in people.iter().enumerate() {
+        let calls = world.graph.calls();
+        world.says(person, &format!("wamid.{round}"), &format!("hello {round}")).await;
+        match round % 3 {
+            0 => {}
+            1 => poll("the model", || async { (world.provider.requests().len() > round).then_some(()) }).await,
+            _ => poll("a send", || async { (world.graph.calls() > calls).then_some(()) }).await,
+        }
+        world.gateway.crash_and_restart().await;
+    }
+    for (round, person) in people.iter().enumerate() {
+        let unknown = || async {
+            let of = |row: &Value| row["to"]["to"]["phone"] == json!(person.phone) && ["sending", "unknown"].contains(&text(row, "/state"));
+            world.deliveries("").await.iter().any(of)
+        };
+        poll("its end", || async { (world.read_by(person).len() == 1 || unknown().await).then_some(()) }).await;
+        let read = world.read_by(person);
+        assert!(read.len() <= 1 && read.iter().all(|text| *text == format!("re: hello {round}")), "{read:?}");
+    }
+}
+
+/// A cut after the platform has the message: it may have gone out.
+#[tokio::test]
+async fn what_may_have_been_sent_is_not_sent_again() {
+    let world = World::new().await;
+    world.graph.next(Mishap::AcceptsAndCuts);
+    world.says(&ana(), "wamid.1", "hello").await;
+    world.delivery("unknown").await;
+    world.says(&bo(), "wamid.2", "hello").await;
+    world.reads(&bo(), 1).await;
+    assert_eq!((world.graph.calls(), world.messages().len()), (2, 2), "once each");
+    let sent = &world.graph.all_sent()[0];
+    let token = text(&sent.body, "/biz_opaque_callback_data").to_owned();
+    MAIN.status(&world.gateway, &sent.id, "delivered", Some(&token), None).await;
+    world.delivery("delivered").await;
+}
+
+#[tokio::test]
+async fn a_stop_lets_what_is_being_sent_end() {
+    let mut world = World::new().await;
+    world.graph.next(Mishap::WaitsAt("held"));
+    world.says(&ana(), "wamid.1", "hello").await;
+    poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
+    world.gateway.sigterm().await;
+    poll("the stop", || async { world.gateway.log().contains("stopping").then_some(()) }).await;
+    world.graph.open("held");
+    assert_eq!(world.gateway.ended().await, Some(0));
+    world.gateway.spawn().await;
+    world.delivery("sent").await;
+    assert_eq!(world.graph.calls(), 1);
+}
