@@ -57,8 +57,9 @@ impl Person {
     }
 
     /// A message of this person, of a kind and with its body.
-    pub(crate) fn sends(&self, id: &str, kind: &str, body: Value) -> Value {
-        let mut message = json!({"id": id, "timestamp": now().to_string(), "type": kind, kind: body});
+    pub(crate) fn sends(&self, id: &str, kind: &str, body: impl Into<Value>) -> Value {
+        let mut message = json!({"id": id, "timestamp": now().to_string(), "type": kind});
+        message[kind] = body.into();
         if let Some(phone) = &self.phone {
             message["from"] = json!(phone);
         }
