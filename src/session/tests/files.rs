@@ -65,7 +65,9 @@ async fn every_request_with_files_rebuilds_byte_for_byte() {
         4 => answer("two cats"),
         _ => answer("as I said"),
     });
-    let mut world = World::new(&script, vec![TestTool::new("look", Policy::Allow)]).await;
+    // what it says asks nobody's permission of the call behind it
+    let look = TestTool { trust: Trust::User, ..TestTool::new("look", Policy::Allow) };
+    let mut world = World::new(&script, vec![look]).await;
     let first = vec![
         image("att_1"),
         attachment("att_2", AttachmentKind::Voice, "audio/ogg"),

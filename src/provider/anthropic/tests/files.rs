@@ -8,6 +8,7 @@ use super::body::{MODEL, assistant, json, request, result, text, user};
 use crate::domain::{Block, File, SurfaceMessage};
 use crate::provider::files::tests::{PDF, PNG, image, pdf};
 use crate::provider::files::{Files, Sent, Takes};
+use crate::provider::http::{CONNECT_TIMEOUT, READ_TIMEOUT, client};
 use crate::provider::{ModelRequest, Provider};
 
 fn with(messages: Vec<SurfaceMessage>) -> ModelRequest {
@@ -49,7 +50,8 @@ fn a_file_without_a_word_carries_the_mark() {
 /// 5 MiB as the provider counts them.
 #[test]
 fn an_image_is_measured_as_base64() {
-    let client = reqwest::Client::new();
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = client(CONNECT_TIMEOUT, READ_TIMEOUT).unwrap();
     let config = crate::provider::anthropic::AnthropicConfig {
         id: "anthropic".into(),
         base_url: "http://127.0.0.1:9".into(),
