@@ -8,7 +8,7 @@ use crate::channel::messenger::{DeliveryError, ErrorClass};
 use crate::domain::Timestamp;
 use crate::session::delivery::PartOutcome;
 
-/// How failures of one kind are tried again: `base` x 2^n, with full jitter, at most `most`, in `attempts` attempts.
+/// How failures of one kind are tried again: `base` x 2^n, at most `most`, less a random part of up to a half, in `attempts` attempts.
 #[derive(Clone, Copy, Debug)]
 struct Schedule {
     base: Duration,
@@ -16,8 +16,9 @@ struct Schedule {
     attempts: u32,
 }
 
-/// The platform is busy, or does not answer: about four minutes in all, and an operator may try a dead part again.
-const RETRY: Schedule = Schedule { base: Duration::from_secs(2), most: Duration::from_secs(300), attempts: 8 };
+/// The platform is busy, or does not answer: soon at first, then every some minutes for about five hours. Nobody watches, and an outage of the
+/// platform's is to leave nobody with silence. An operator may try a dead part again.
+const RETRY: Schedule = Schedule { base: Duration::from_secs(2), most: Duration::from_secs(600), attempts: 48 };
 /// This conversation was written to too fast. Meta's own spacing is six seconds; the last wait is ten minutes.
 const TOO_FAST: Schedule = Schedule { base: Duration::from_secs(6), most: Duration::from_secs(600), attempts: 10 };
 
@@ -53,11 +54,11 @@ impl Schedule {
     }
 }
 
-/// Anywhere between nothing and `full`, so that what failed together does not come back together.
+/// Anywhere between half of `full` and all of it, so that what failed together does not come back together.
 fn jittered(full: Duration, chance: Uuid) -> Duration {
     // the last half of a version 7 UUID is random
     let (_, random) = chance.as_u64_pair();
-    full.mul_f64(f64::from((random & 0xffff) as u32) / 65_536.0)
+    full.mul_f64(0.5 + f64::from((random & 0xffff) as u32) / 131_072.0)
 }
 
 #[cfg(test)]
@@ -91,7 +92,9 @@ mod tests {
     fn waits_grow_within_bounds_and_end() {
         let all = u128::from(u64::MAX);
         let (retry, fast) = (ErrorClass::Retry { after: None }, ErrorClass::TooFast { after: None });
-        assert_eq!(wait(retry, 1, 0), Duration::ZERO);
+        assert_eq!(wait(retry, 1, 0), RETRY.base / 2);
+        let shortest: Duration = (1..RETRY.attempts).map(|attempt| wait(retry, attempt, 0)).sum();
+        assert!(shortest > Duration::from_secs(3 * 3_600), "an outage of hours is waited out: {shortest:?}");
         for (class, schedule) in [(retry, RETRY), (fast, TOO_FAST)] {
             let longest: Vec<Duration> = (1..schedule.attempts).map(|attempt| wait(class, attempt, all)).collect();
             assert!(longest.is_sorted() && longest.iter().all(|wait| *wait <= schedule.most), "{longest:?}");
