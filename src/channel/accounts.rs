@@ -16,11 +16,13 @@ pub struct Account {
     pub rules: Rules,
     /// Held while it is decided whose conversation a message is, or what becomes of a stranger: two messages of one person may come at once.
     pub(super) deciding: Mutex<()>,
+    /// Held while a message is changed or taken back: each change goes on from what the one before it left.
+    pub(super) editing: Mutex<()>,
 }
 
 impl Account {
     pub fn new(messenger: Arc<dyn Messenger>, rules: Rules) -> Self {
-        Self { messenger, rules, deciding: Mutex::default() }
+        Self { messenger, rules, deciding: Mutex::default(), editing: Mutex::default() }
     }
 
     pub fn channel(&self) -> &'static str {

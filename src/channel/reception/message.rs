@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::place::Words;
 use super::{Outcome, Reception, Undone};
 use crate::channel::access::{Groups, reachable_at};
 use crate::channel::accounts::Account;
@@ -41,30 +42,55 @@ impl Reception {
         match message.replaces.clone() {
             Some(original) => self.edited(account, message, &original).await,
             None if is_blank(&message.text) && message.attachments.is_empty() => self.unreadable(account, &message).await,
-            None => self.words(account, message, "accepted").await,
+            None => self.words(account, message, None, "accepted").await,
         }
     }
 
     /// A new wording. One that a turn has claimed stands, and the new one is a message of its own.
     async fn edited(&self, account: &Arc<Account>, message: InboundMessage, original: &str) -> Outcome {
-        let row = self.intake(account, &account.scope(), original).await?;
-        if row.as_ref().is_some_and(|row| row.body_hash == sha256(said(&message))) {
+        let _editing = account.editing.lock().await;
+        if self.intake(account, &account.scope(), &message.id).await?.is_some() {
+            return Ok("duplicate");
+        }
+        let Wordings { newest, free } = self.wordings(account, original).await?;
+        let body_hash = sha256(said(&message));
+        if newest.as_ref().is_some_and(|row| row.body_hash == body_hash) {
             return Ok("edit_unchanged");
         }
-        let replaced = match row {
+        let wording = IntakeKey { body_hash, ..free };
+        let replaced = match newest {
             Some(row) => self.take_back(account, &row).await?,
             None => false,
         };
         if replaced {
-            return self.words(account, message, "edited").await;
+            return self.words(account, message, Some(wording), "edited").await;
         }
         let text = format!("[Edited message] {}", message.text);
-        self.words(account, InboundMessage { text, ..message }, "edited_late").await
+        self.words(account, InboundMessage { text, ..message }, Some(wording), "edited_late").await
+    }
+
+    /// The platform names every change by the first wording's id: the others are kept as that id's second, third and so on.
+    async fn wordings(&self, account: &Account, original: &str) -> Result<Wordings, Undone> {
+        let scope = format!("edited:{}", account.scope());
+        let mut newest = self.intake(account, &account.scope(), original).await?;
+        let mut nth = 2_u32;
+        loop {
+            let external_id = format!("{original}#{nth}");
+            match self.intake(account, &scope, &external_id).await? {
+                Some(row) => newest = Some(row),
+                None => {
+                    let free = IntakeKey { tenant: account.rules.tenant.clone(), scope, external_id, body_hash: String::new() };
+                    return Ok(Wordings { newest, free });
+                }
+            }
+            nth += 1;
+        }
     }
 
     /// The sender took a message back.
     pub(super) async fn retract(&self, account: &Arc<Account>, original: &str) -> Outcome {
-        match self.intake(account, &account.scope(), original).await? {
+        let _editing = account.editing.lock().await;
+        match self.wordings(account, original).await?.newest {
             Some(row) if self.take_back(account, &row).await? => Ok("retracted"),
             Some(_) => Ok("retracted_late"),
             None => Ok("retracted_unknown"),
@@ -92,7 +118,8 @@ impl Reception {
         Ok(if told { "unreadable" } else { "unreadable_again" })
     }
 
-    async fn words(&self, account: &Arc<Account>, message: InboundMessage, outcome: &'static str) -> Outcome {
+    /// `wording` is what the message is found by as a new wording of another.
+    async fn words(&self, account: &Arc<Account>, message: InboundMessage, wording: Option<IntakeKey>, outcome: &'static str) -> Outcome {
         let (Some(place), Some(author)) = (account.place_of(&message), reachable_at(&message.from)) else { return Ok("nobody") };
         let scope = account.scope();
         let text = said(&message);
@@ -108,13 +135,22 @@ impl Reception {
             attachments: message.attachments,
             key: Some(key),
         };
-        let posted = self.deliver(account, &message.from, message.group.as_deref(), post).await?;
+        let words = Words { from: &message.from, group: message.group.as_deref(), post, wording };
+        let posted = self.deliver(account, words).await?;
         Ok(if posted.replayed { "duplicate" } else { outcome })
     }
 
     pub(super) async fn intake(&self, account: &Account, scope: &str, id: &str) -> Result<Option<IntakeRow>, Undone> {
         Ok(self.store.intake(&account.rules.tenant, scope, id).await?)
     }
+}
+
+/// What is known of a message that was changed.
+#[derive(Debug)]
+struct Wordings {
+    newest: Option<IntakeRow>,
+    /// What the next one is found by; without its hash.
+    free: IntakeKey,
 }
 
 fn group_says_no(account: &Account, message: &InboundMessage) -> Option<&'static str> {
