@@ -72,6 +72,13 @@ pub fn ids(person: &Person) -> Vec<Recipient> {
     user.into_iter().chain(phone).collect()
 }
 
+/// The ids that a person has no more: of each kind that `new` has another of.
+pub fn given_up(old: &Person, new: &Person) -> Vec<Recipient> {
+    let user = old.user.clone().filter(|user| new.user.as_ref().is_some_and(|new| new != user)).map(Recipient::User);
+    let phone = old.phone.clone().filter(|phone| new.phone.as_ref().is_some_and(|new| new != phone)).map(Recipient::Phone);
+    user.into_iter().chain(phone).collect()
+}
+
 /// Where a person is written to: a number is taken by every kind of message, so it goes first.
 pub fn reachable_at(person: &Person) -> Option<Recipient> {
     let user = || person.user.clone().map(Recipient::User);

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Outcome, Reception, Undone};
-use crate::channel::access::ids;
+use crate::channel::access::{given_up, ids};
 use crate::channel::accounts::Account;
 use crate::channel::messenger::Person;
 use crate::channel::pairings::Standing;
 use crate::domain::delivery::DeliveryState;
 use crate::domain::digest::sha256;
-use crate::domain::{DeliveryId, SessionId, Timestamp};
+use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
 use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
 use crate::store::DeliveryFilter;
 
@@ -102,13 +102,15 @@ impl Reception {
         Ok(!self.store.deliveries(filter).await?.rows.is_empty())
     }
 
-    /// A person has new ids: they lead to where the old ones did, and what was decided about him holds.
+    /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:
+    /// a number is given to somebody else one day.
     pub(super) async fn identity(&self, account: &Arc<Account>, old: &Person, new: &Person) -> Outcome {
         let _deciding = account.deciding.lock().await;
         self.pairings.renamed(account, old, new).await?;
         for id in ids(old) {
             if let Some(session) = self.alias(account, &id).await? {
-                self.store.put_aliases(super::place::aliases(account, &session, &ids(new))).await?;
+                let alias = |ids: &[Recipient]| super::place::aliases(account, &session, ids);
+                self.store.put_aliases(alias(&ids(new)), alias(&given_up(old, new))).await?;
                 return Ok("identity");
             }
         }

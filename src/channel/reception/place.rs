@@ -81,7 +81,7 @@ impl Reception {
             }
         };
         if !fresh.is_empty() {
-            self.store.put_aliases(aliases(account, lease.id(), &fresh)).await?;
+            self.store.put_aliases(aliases(account, lease.id(), &fresh), Vec::new()).await?;
         }
         Ok(lease)
     }

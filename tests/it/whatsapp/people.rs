@@ -57,6 +57,11 @@ async fn a_new_number_keeps_the_conversation() {
     world.reads(&new, 1).await;
     assert_eq!((world.sessions().await.len(), world.items("identity").await), (1, 1));
     assert!(world.provider.requests()[1].to_string().contains("before"));
+    // and whoever is given the old number begins his own
+    world.says(&old, "wamid.4", "who was here?").await;
+    world.reads(&old, 2).await;
+    assert_eq!(world.sessions().await.len(), 2);
+    assert!(!world.provider.requests()[2].to_string().contains("before"));
 }
 
 #[tokio::test]
