@@ -70,6 +70,8 @@ pub struct Reception {
     pairings: Pairings,
     /// Of messages to strangers, which no session sends.
     tasks: TaskTracker,
+    /// What no session sends.
+    said: Arc<stranger::Said>,
     /// Codes that are being told now.
     telling: Arc<Mutex<BTreeSet<String>>>,
     stop: CancellationToken,
@@ -82,7 +84,18 @@ impl Reception {
         let settings = sessions.settings();
         let (store, clock) = (settings.store.clone(), settings.clock.clone());
         let pairings = Pairings::new(store.clone(), clock.clone(), settings.ids.clone());
-        Self { accounts, sessions, store, clock, pairings, tasks: TaskTracker::new(), telling: Arc::default(), stop, meter: meter.clone() }
+        Self {
+            accounts,
+            sessions,
+            store,
+            clock,
+            pairings,
+            tasks: TaskTracker::new(),
+            said: Arc::default(),
+            telling: Arc::default(),
+            stop,
+            meter: meter.clone(),
+        }
     }
 
     /// Takes a request to that account. Not cancel-safe in that a request that is dropped was taken in part; the platform sends it again.

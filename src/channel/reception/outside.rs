@@ -67,6 +67,9 @@ impl Reception {
         if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() {
             return Ok("echo_own");
         }
+        if self.said.has(&account.scope(), &ids(&echo.to), &echo.text, self.clock.now()) {
+            return Ok("echo_own");
+        }
         if self.is_too_old(account, echo.sent_at) {
             return Ok("too_old");
         }
@@ -80,9 +83,9 @@ impl Reception {
             }
             None => return Ok("echo_unknown"),
         };
-        // what we are sending has no id of the platform's yet: it may be this, and would silence ourselves
+        // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
         if self.is_sending(account, lease.id()).await? {
-            return Err(Undone("an echo came while a part was being sent".to_owned()));
+            return Err(Undone("an echo came while it is not known what was sent".to_owned()));
         }
         let key =
             IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };
@@ -98,8 +101,14 @@ impl Reception {
 
     async fn is_sending(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
         let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
-        let filter = DeliveryFilter { tenant, session, state: Some(DeliveryState::Sending), limit: 1, ..DeliveryFilter::default() };
-        Ok(!self.store.deliveries(filter).await?.rows.is_empty())
+        let all = DeliveryFilter { tenant, session, limit: 1, ..DeliveryFilter::default() };
+        for state in [DeliveryState::Sending, DeliveryState::Unknown] {
+            let filter = DeliveryFilter { state: Some(state), ..all.clone() };
+            if !self.store.deliveries(filter).await?.rows.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:

@@ -131,6 +131,41 @@ async fn an_echo_while_we_send_is_judged_once_that_is_over() {
     assert_eq!((world.items("echo_own").await, world.items("echo").await), (1, 0));
 }
 
+/// Nobody knows whether it was sent, and here it was: a status tells its id.
+#[tokio::test]
+async fn an_echo_of_what_may_have_been_sent_silences_nobody() {
+    let world = World::new().await;
+    world.graph.next(Mishap::AcceptsAndCuts);
+    world.says(&ana(), "wamid.1", "hello").await;
+    world.delivery("unknown").await;
+    let sent = world.graph.all_sent()[0].clone();
+    let echo = async || MAIN.echoes(&world.gateway, &ana(), &sent.id, "re: hello").await;
+    echo().await.any_problem(503);
+    let token = sent.body["biz_opaque_callback_data"].as_str().map(ToOwned::to_owned);
+    MAIN.status(&world.gateway, &sent.id, "sent", token.as_deref(), None).await;
+    world.delivery("sent").await;
+    echo().await.expect(200);
+    assert_eq!((world.items("echo_own").await, world.items("echo").await), (1, 0));
+}
+
+/// No session has sent it, and the phone tells of it all the same.
+#[tokio::test]
+async fn an_echo_of_the_welcome_silences_nobody() {
+    let world = World::with("access = \"pairing\"", "").await;
+    world.says(&ana(), "wamid.1", "let me in").await;
+    world.reads(&ana(), 1).await;
+    let pairings = world.gateway.get("/v1/pairings").await.expect(200);
+    let code = pairings["data"][0]["code"].as_str().unwrap().to_owned();
+    world.gateway.post(&format!("/v1/pairings/{code}"), &json!({})).await.expect(200);
+    let said = world.reads(&ana(), 2).await;
+    for (text, id) in said.iter().zip(["wamid.E1", "wamid.E2"]) {
+        MAIN.echo(&world.gateway, &ana(), id, text).await;
+    }
+    assert_eq!((world.items("echo_own").await, world.sessions().await.len()), (2, 0));
+    MAIN.echo(&world.gateway, &ana(), "wamid.E3", "a person's words").await;
+    assert_eq!(world.items("echo").await, 1);
+}
+
 #[tokio::test]
 async fn a_person_takes_over_answers_and_gives_back_over_the_api() {
     let world = World::new().await;
