@@ -60,8 +60,9 @@ impl Rules {
         ids(person).iter().any(|id| self.allow.contains(id))
     }
 
-    pub fn may_approve(&self, person: &Person) -> bool {
-        ids(person).iter().any(|id| self.approvers.contains(id))
+    /// The id under which a person may decide.
+    pub fn approver(&self, person: &Person) -> Option<Recipient> {
+        ids(person).into_iter().find(|id| self.approvers.contains(id))
     }
 }
 

@@ -120,7 +120,13 @@ impl Reception {
 
     /// `wording` is what the message is found by as a new wording of another.
     async fn words(&self, account: &Arc<Account>, message: InboundMessage, wording: Option<IntakeKey>, outcome: &'static str) -> Outcome {
-        let (Some(place), Some(author)) = (account.place_of(&message), reachable_at(&message.from)) else { return Ok("nobody") };
+        let (Some(mut place), Some(author)) = (account.place_of(&message), reachable_at(&message.from)) else { return Ok("nobody") };
+        if message.group.is_none()
+            && let Some(approver) = account.rules.approver(&self.whole(account, &message.from).await?)
+        {
+            // he is asked where the operator's list has him, whatever this message shows of him
+            place.to = approver;
+        }
         let scope = account.scope();
         let text = said(&message);
         let key = IntakeKey { tenant: account.rules.tenant.clone(), scope, external_id: message.id.clone(), body_hash: sha256(&text) };

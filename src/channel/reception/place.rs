@@ -121,6 +121,26 @@ impl Reception {
         Ok(Found { session: Some(session), fresh: vec![user] })
     }
 
+    /// A person with the ids that his conversation has of him, where one is asked for that he does not show. Looked up only where it decides
+    /// something: on accounts with approvers.
+    pub(super) async fn whole(&self, account: &Account, person: &Person) -> Result<Person, Undone> {
+        let mut whole = person.clone();
+        if account.rules.approvers.is_empty() || (person.phone.is_some() && person.user.is_some()) {
+            return Ok(whole);
+        }
+        let Some(session) = self.find(account, person, None).await?.session else { return Ok(whole) };
+        let names = self.store.aliases(&session).await?;
+        let is_his = |id: &&Recipient| names.iter().any(|alias| alias.scope == account.scope() && alias.name == id.to_string());
+        for id in account.rules.approvers.iter().filter(is_his) {
+            match id {
+                Recipient::Phone(phone) => whole.phone = whole.phone.or_else(|| Some(phone.clone())),
+                Recipient::User(user) => whole.user = whole.user.or_else(|| Some(user.clone())),
+                Recipient::Group(_) => {}
+            }
+        }
+        Ok(whole)
+    }
+
     pub(super) async fn alias(&self, account: &Account, id: &Recipient) -> Result<Option<SessionId>, Undone> {
         Ok(self.store.alias(&account.rules.tenant, &account.scope(), &id.to_string()).await?)
     }
