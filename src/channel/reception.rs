@@ -44,19 +44,27 @@ pub enum Answer {
 /// The word that an item is counted by, where it came to an end.
 type Outcome = Result<&'static str, Undone>;
 
-/// An item could not be made durable; the cause is for the log.
+/// Why an item could not be made durable.
 #[derive(Debug)]
-struct Undone(String);
+enum Undone {
+    /// Too much waits in that conversation. To come again would not help, and costs the siblings.
+    QueueFull,
+    /// It is to come again; the cause is for the log.
+    Again(String),
+}
 
 impl From<SessionError> for Undone {
     fn from(error: SessionError) -> Self {
-        Self(error.to_string())
+        match error {
+            SessionError::QueueFull => Self::QueueFull,
+            _ => Self::Again(error.to_string()),
+        }
     }
 }
 
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Self {
-        Self(error.to_string())
+        Self::Again(error.to_string())
     }
 }
 
@@ -113,7 +121,8 @@ impl Reception {
         for item in items {
             match self.item(account, item).await {
                 Ok(outcome) => self.count(account, outcome),
-                Err(Undone(cause)) => {
+                Err(Undone::QueueFull) => self.count(account, "queue_full"),
+                Err(Undone::Again(cause)) => {
                     warn!(account = account.scope(), cause, "an item of a webhook was not kept; the platform is asked to send it again");
                     self.count(account, "again");
                     again = true;

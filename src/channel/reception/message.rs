@@ -7,10 +7,12 @@ use super::place::Words;
 use super::{Outcome, Reception, Undone};
 use crate::channel::access::{Groups, reachable_at};
 use crate::channel::accounts::Account;
-use crate::channel::messenger::InboundMessage;
+use crate::channel::messenger::{InboundMessage, Person};
 use crate::channel::pairings::Standing;
+use crate::domain::Address;
 use crate::domain::digest::sha256;
 use crate::domain::event::input::Trust;
+use crate::domain::overview::Status;
 use crate::domain::visible::is_hidden;
 use crate::session::command::{IntakeKey, Post, SessionError};
 use crate::store::IntakeRow;
@@ -18,6 +20,9 @@ use crate::store::IntakeRow;
 /// How seldom a place is told that something cannot be read.
 const UNREADABLE_EVERY: Duration = Duration::from_secs(60);
 const UNREADABLE: &str = "I can't read that kind of message here; please send it as text.";
+/// How seldom a place is told that no more can be taken.
+const FULL_EVERY: Duration = Duration::from_secs(300);
+const FULL: &str = "There is more waiting here than I can read; please write again later.";
 /// Characters of a name in front of what its owner says in a group.
 const NAME_CAP: usize = 40;
 
@@ -137,13 +142,26 @@ impl Reception {
             instructions: None,
             author: account.principal(&author),
             trust: Trust::User,
-            reply_to: Some(place),
+            reply_to: Some(place.clone()),
             attachments: message.attachments,
             key: Some(key),
         };
         let words = Words { from: &message.from, group: message.group.as_deref(), post, wording };
-        let posted = self.deliver(account, words).await?;
+        let posted = match self.deliver(account, words).await {
+            Err(Undone::QueueFull) => return self.full(account, &message.from, message.group.as_deref(), place).await,
+            posted => posted?,
+        };
         Ok(if posted.replayed { "duplicate" } else { outcome })
+    }
+
+    /// The message is not kept, which its sender must know; only not while a person has the conversation, who speaks for himself.
+    async fn full(&self, account: &Account, from: &Person, group: Option<&str>, place: Address) -> Outcome {
+        if let Some(lease) = self.known(account, from, group).await?
+            && lease.overview()?.status != Status::Paused
+        {
+            self.sessions.notice(&lease, place, FULL.to_owned(), FULL_EVERY).await?;
+        }
+        Ok("queue_full")
     }
 
     pub(super) async fn intake(&self, account: &Account, scope: &str, id: &str) -> Result<Option<IntakeRow>, Undone> {

@@ -85,7 +85,7 @@ impl Reception {
         };
         // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
         if self.is_sending(account, lease.id()).await? {
-            return Err(Undone("an echo came while it is not known what was sent".to_owned()));
+            return Err(Undone::Again("an echo came while it is not known what was sent".to_owned()));
         }
         let key =
             IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };

@@ -33,7 +33,7 @@ impl Reception {
         let known = match self.pairings.standing(account, person).await? {
             Standing::Stranger(known) => known.map(|known| *known),
             // he was let in meanwhile: the platform is asked to send it again, and then it counts
-            Standing::LetIn => return Err(super::Undone("let in meanwhile".to_owned())),
+            Standing::LetIn => return Err(super::Undone::Again("let in meanwhile".to_owned())),
             Standing::Out(why) => return Ok(why),
         };
         let pairing = match self.pairings.ask(account, person, known).await? {
