@@ -63,6 +63,8 @@ pub(super) enum Asked {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
     Admitted(Pairing),
+    /// He was in before.
+    AlreadyIn(Pairing),
     Expired,
     Unknown,
     /// This caller came with too many codes that there are not.
@@ -183,7 +185,7 @@ impl Pairings {
                 self.wrong.lock().unwrap_or_else(PoisonError::into_inner).entry(caller).or_default().push(now);
                 Ok(Admission::Unknown)
             }
-            Some(pairing) if pairing.status == PairingStatus::Admitted => Ok(Admission::Admitted(pairing)),
+            Some(pairing) if pairing.status == PairingStatus::Admitted => Ok(Admission::AlreadyIn(pairing)),
             Some(pairing) if pairing.expires_at <= now => Ok(Admission::Expired),
             Some(pairing) => {
                 let admitted = Pairing { status: PairingStatus::Admitted, ..pairing };

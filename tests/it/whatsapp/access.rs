@@ -49,6 +49,9 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
     world.says(&ana().hidden(), "wamid.4", "by user id").await;
     world.reads(&ana(), 4).await;
     assert_eq!(world.gateway.post(&format!("/v1/pairings/{code}"), &json!({})).await.expect(200)["status"], "admitted", "again is no harm");
+    world.gateway.idle(&world.session().await).await;
+    world.says(&ana(), "wamid.4b", "welcomed once").await;
+    assert_eq!(world.reads(&ana(), 5).await[4], "re: welcomed once");
 
     // and is taken back
     assert_eq!(world.gateway.delete(&format!("/v1/pairings/{code}")).await.status, 204);
