@@ -115,7 +115,7 @@ async fn a_group_is_one_conversation_in_which_speakers_are_named() {
     }
     let records = world.gateway.records(&world.session().await).await;
     let said: Vec<_> = of_kind(&records, "message_queued").iter().map(|r| r["text"].clone()).collect();
-    assert_eq!(said, ["Ana Example: hello", "Bo Sample: hello too"]);
+    assert_eq!(said, ["Ana Example (…0001): hello", "Bo Sample (…0002): hello too"]);
 }
 
 #[tokio::test]
