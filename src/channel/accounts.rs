@@ -86,9 +86,12 @@ impl Accounts {
         self.0.values()
     }
 
-    /// Whose an item is that came to `asked`: that account's, or another's of the same app. An app that only shares the gateway proves
-    /// nothing for this one.
-    pub(super) fn by_line(&self, asked: &Arc<Account>, line: &str) -> Option<&Arc<Account>> {
+    /// Whose an item is that came to `asked`: that account's, also where it names none, or another's of the same app. An app that only shares
+    /// the gateway proves nothing for this one.
+    pub(super) fn by_line<'a>(&'a self, asked: &'a Arc<Account>, line: &str) -> Option<&'a Arc<Account>> {
+        if line.is_empty() {
+            return Some(asked);
+        }
         let same = |account: &&Arc<Account>| {
             let (own, other) = (&asked.messenger, &account.messenger);
             other.line() == line && other.channel() == own.channel() && other.app() == own.app()

@@ -162,6 +162,9 @@ impl Reception {
     }
 
     async fn item(&self, asked: &Arc<Account>, item: Item) -> Outcome {
+        if let Inbound::Ignored { why } = item.inbound {
+            return Ok(why);
+        }
         let Some(account) = self.accounts.by_line(asked, &item.line) else {
             debug!(account = asked.scope(), line = item.line, "an item came to a number that is not configured");
             return Ok("unknown_line");

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{World, ana, bo};
 use crate::harness::graph::VERIFY_TOKEN;
-use crate::harness::hook::{MAIN, SECOND, signature};
+use crate::harness::hook::{MAIN, Person, SECOND, signature};
 use crate::harness::{Reply, of_kind, poll};
 
 /// However often it came again, it would not be taken: then the platform would send the others again for days.
@@ -178,6 +178,21 @@ async fn all_of_a_list_is_taken_and_a_bad_item_costs_no_sibling() {
     MAIN.post(&world.gateway, &[&ana, &bo], &messages).await.expect(200);
     assert_eq!(world.reads(&ana, 1).await, ["re: first"]);
     assert_eq!(world.reads(&bo, 1).await, ["re: third"]);
+}
+
+/// The number that was asked is the one that is meant.
+#[tokio::test]
+async fn what_names_no_number_is_for_the_one_that_was_asked() {
+    let world = World::new().await;
+    let new = Person { phone: Some("15550100077".into()), ..ana().by_phone() };
+    world.says(&ana().by_phone(), "wamid.1", "before").await;
+    world.reads(&ana(), 1).await;
+    let changed =
+        ana().by_phone().sends("wamid.2", "system", json!({"type": "user_changed_number", "wa_id": new.number(), "body": "changed"}));
+    let mut body = MAIN.envelope(&[], &[changed, ana().sends("wamid.3", "system", json!({"type": "other"}))]);
+    body["entry"][0]["changes"][0]["value"].as_object_mut().unwrap().remove("metadata");
+    MAIN.bytes(&world.gateway, body.to_string().as_bytes()).await.expect(200);
+    assert_eq!((world.items("identity").await, world.items("system").await, world.items("unknown_line").await), (1, 1, 0));
 }
 
 #[tokio::test]
