@@ -44,19 +44,27 @@ pub enum Answer {
 /// The word that an item is counted by, where it came to an end.
 type Outcome = Result<&'static str, Undone>;
 
-/// An item could not be made durable; the cause is for the log.
+/// Why an item could not be made durable.
 #[derive(Debug)]
-struct Undone(String);
+enum Undone {
+    /// Too much waits in that conversation. To come again would not help, and costs the siblings.
+    QueueFull,
+    /// It is to come again; the cause is for the log.
+    Again(String),
+}
 
 impl From<SessionError> for Undone {
     fn from(error: SessionError) -> Self {
-        Self(error.to_string())
+        match error {
+            SessionError::QueueFull => Self::QueueFull,
+            _ => Self::Again(error.to_string()),
+        }
     }
 }
 
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Self {
-        Self(error.to_string())
+        Self::Again(error.to_string())
     }
 }
 
@@ -70,6 +78,8 @@ pub struct Reception {
     pairings: Pairings,
     /// Of messages to strangers, which no session sends.
     tasks: TaskTracker,
+    /// What no session sends.
+    said: Arc<stranger::Said>,
     /// Codes that are being told now.
     telling: Arc<Mutex<BTreeSet<String>>>,
     stop: CancellationToken,
@@ -82,7 +92,18 @@ impl Reception {
         let settings = sessions.settings();
         let (store, clock) = (settings.store.clone(), settings.clock.clone());
         let pairings = Pairings::new(store.clone(), clock.clone(), settings.ids.clone());
-        Self { accounts, sessions, store, clock, pairings, tasks: TaskTracker::new(), telling: Arc::default(), stop, meter: meter.clone() }
+        Self {
+            accounts,
+            sessions,
+            store,
+            clock,
+            pairings,
+            tasks: TaskTracker::new(),
+            said: Arc::default(),
+            telling: Arc::default(),
+            stop,
+            meter: meter.clone(),
+        }
     }
 
     /// Takes a request to that account. Not cancel-safe in that a request that is dropped was taken in part; the platform sends it again.
@@ -100,7 +121,8 @@ impl Reception {
         for item in items {
             match self.item(account, item).await {
                 Ok(outcome) => self.count(account, outcome),
-                Err(Undone(cause)) => {
+                Err(Undone::QueueFull) => self.count(account, "queue_full"),
+                Err(Undone::Again(cause)) => {
                     warn!(account = account.scope(), cause, "an item of a webhook was not kept; the platform is asked to send it again");
                     self.count(account, "again");
                     again = true;
@@ -140,6 +162,9 @@ impl Reception {
     }
 
     async fn item(&self, asked: &Arc<Account>, item: Item) -> Outcome {
+        if let Inbound::Ignored { why } = item.inbound {
+            return Ok(why);
+        }
         let Some(account) = self.accounts.by_line(asked, &item.line) else {
             debug!(account = asked.scope(), line = item.line, "an item came to a number that is not configured");
             return Ok("unknown_line");

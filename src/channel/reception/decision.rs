@@ -37,7 +37,7 @@ impl Reception {
             return Ok("too_old");
         }
         let Some(lease) = self.known(account, &press.from, None).await? else { return Ok("decision_elsewhere") };
-        if !account.rules.may_approve(&press.from) {
+        if account.rules.approver(&self.whole(account, &press.from).await?).is_none() {
             return self.answer(account, &lease, press, NOT_YOU, "decision_not_permitted").await;
         }
         let id = press.approval_id.as_str();
