@@ -190,6 +190,20 @@ async fn what_may_have_been_sent_is_not_sent_again() {
     world.delivery("delivered").await;
 }
 
+/// A gateway in between gives up on a platform that has taken the message all the same.
+#[tokio::test]
+async fn a_page_that_is_not_the_platforms_leaves_it_open_what_was_sent() {
+    for status in [408, 500, 502, 504] {
+        let world = World::new().await;
+        world.graph.next(Mishap::AcceptsBut { status });
+        world.says(&ana(), "wamid.1", "hello").await;
+        let unknown = world.delivery("unknown").await;
+        world.says(&bo(), "wamid.2", "hello").await;
+        world.reads(&bo(), 1).await;
+        assert_eq!((world.read_by(&ana()).len(), &unknown["code"]), (1, &json!(format!("http_{status}"))));
+    }
+}
+
 #[tokio::test]
 async fn a_stop_lets_what_is_being_sent_end() {
     let mut world = World::new().await;

@@ -85,8 +85,13 @@ async fn the_number_decides_and_not_the_status() {
 async fn an_answer_without_a_number_goes_by_its_status() {
     let after = Some(Duration::from_secs(7));
     let cases = [
-        (503, "retry-after: 7\r\n", ErrorClass::Retry { after }),
-        (429, "", ErrorClass::Retry { after: None }),
+        (429, "retry-after: 7\r\n", ErrorClass::Retry { after }),
+        (425, "", ErrorClass::Retry { after: None }),
+        (408, "", ErrorClass::Ambiguous),
+        (500, "", ErrorClass::Ambiguous),
+        (502, "", ErrorClass::Ambiguous),
+        (503, "retry-after: 7\r\n", ErrorClass::Ambiguous),
+        (504, "", ErrorClass::Ambiguous),
         (401, "", ErrorClass::Account),
         (302, "location: http://127.0.0.1:1/\r\n", ErrorClass::Account),
         (404, "", ErrorClass::Final),
