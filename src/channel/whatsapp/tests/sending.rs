@@ -171,3 +171,17 @@ fn its_pace_is_metas() {
     let pace = account().pace();
     assert_eq!((pace.window, pace.spacing, pace.burst), (Some(Duration::from_secs(86_400)), Duration::from_secs(6), 10));
 }
+
+/// No request can be made with such a token, for anybody.
+#[tokio::test]
+async fn what_cannot_be_asked_at_all_is_the_accounts_fault() {
+    let server = answering(http(200, "", SENT)).await;
+    let graph = crate::channel::whatsapp::graph::Graph::new(
+        client().unwrap(),
+        &format!("http://127.0.0.1:{}/v26.0", server.port),
+        LINE,
+        "two\nlines".to_owned().into(),
+    );
+    let error = graph.send(&serde_json::json!({})).await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.class, server.connections()), ("bad_request", ErrorClass::Account, 0));
+}
