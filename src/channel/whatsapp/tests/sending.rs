@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
-use crate::channel::messenger::{DeliveryError, ErrorClass, Quotes, Receipt};
+use crate::channel::messenger::{DeliveryError, ErrorClass, Quotes, Receipt, Say};
 use crate::domain::delivery::{Button, Part};
 use crate::test_server::TestServer;
 
@@ -184,4 +184,14 @@ async fn what_cannot_be_asked_at_all_is_the_accounts_fault() {
     );
     let error = graph.send(&serde_json::json!({})).await.unwrap_err();
     assert_eq!((error.code.as_str(), error.class, server.connections()), ("bad_request", ErrorClass::Account, 0));
+}
+
+#[test]
+fn an_answer_without_an_end_ends_honestly() {
+    let of = |messages: usize| account().render(Say::Markdown(&"word ".repeat(800 * messages)), &phone());
+    let (fits, cut) = (of(11), of(40));
+    assert!(fits.len() <= 12 && fits.iter().all(|part| part.text.starts_with("word")), "{}", fits.len());
+    assert_eq!(cut.len(), 12);
+    assert!(cut[..11].iter().all(|part| part.text.starts_with("word") && part.text.ends_with("word")));
+    assert!(cut[11].text.contains("longer than can be sent here") && cut[11].text.contains("Ask me for the next part"));
 }
