@@ -24,7 +24,6 @@ fn account(graph: &Graph) -> WhatsApp {
         verify_token: VERIFY_TOKEN.to_owned().into(),
         access_token: ACCESS_TOKEN.to_owned().into(),
         graph_url: graph.url(),
-        display_phone: None,
     };
     WhatsApp::new(settings, client().unwrap())
 }
