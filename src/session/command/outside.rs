@@ -68,6 +68,7 @@ pub(in crate::session) enum Outward {
     Unsettled { reply: Reply<Vec<Attachment>> },
     Settle { id: AttachmentId, file: Result<Bytes, &'static str>, reply: Reply<()> },
     ReplyTo { reply: Reply<Option<Address>> },
+    IsSending { reply: Reply<bool> },
 }
 
 impl Outward {
@@ -82,6 +83,7 @@ impl Outward {
             Self::TakeOver { reply, .. } => drop(reply.send(Err(error))),
             Self::Unsettled { reply } => drop(reply.send(Err(error))),
             Self::ReplyTo { reply } => drop(reply.send(Err(error))),
+            Self::IsSending { reply } => drop(reply.send(Err(error))),
         }
     }
 }
