@@ -128,6 +128,11 @@ impl Config {
         ConfigError { problems: vec![place.problem(format!("{key}: {why}"))] }
     }
 
+    /// Whether this very key was given.
+    fn is_given(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
     /// Where this key, or something in its table, was given last.
     fn place(&self, key: &str) -> Option<&Place> {
         let within = format!("{key}.");

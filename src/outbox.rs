@@ -112,8 +112,8 @@ impl Outbox {
         }
     }
 
-    /// Claims nothing more, and lets what is being sent end, at most for `drain`: so that what came of it is on record. What is cut is
-    /// `unknown` after the next start. Cancel-safe: the stop goes on.
+    /// Claims nothing more, and lets what is being sent end, at most for `drain`: so that what came of it is on record, which the sessions that
+    /// stop meanwhile take. What is cut is `unknown` after the next start. Cancel-safe: the stop goes on.
     pub async fn stop(&self, drain: Duration) {
         self.0.stop.cancel();
         self.0.tasks.close();

@@ -1,8 +1,7 @@
 //! The listener: accepts, serves, and stops in order.
 //!
-//! On stop: no new connections, readers are told and end by themselves, what is being sent ends, turns get their drain time, the store is
-//! flushed. A connection that
-//! does not end in time is dropped; nothing is lost with it.
+//! On stop: no new connections and no input, readers are told and end by themselves, turns and what is being sent get the same drain time, the
+//! store is flushed. A connection that does not end in time is dropped; nothing is lost with it.
 
 use std::future::Future;
 use std::io::ErrorKind;
@@ -67,10 +66,8 @@ pub async fn run(listener: TcpListener, app: App, shutdown: impl Future<Output =
     info!("stopping: no new input, readers are told to come back");
     drop(listener);
     app.draining.cancel();
-    // before the sessions, which record what came of what is being sent
-    app.outbox.stop(app.drain).await;
-    app.reception.stopped().await;
-    app.sessions.stop().await;
+    // at once, so that nothing is taken while something drains; a session that sends stays to record what came of it
+    tokio::join!(app.outbox.stop(app.drain), app.sessions.stop(), app.reception.stopped());
     if tokio::time::timeout(LAST_BYTES, graceful.shutdown()).await.is_err() {
         debug!("connections that did not end are dropped");
     }

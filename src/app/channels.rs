@@ -37,7 +37,6 @@ fn whatsapp(config: &Config, name: &str, account: &Configured, client: reqwest::
         verify_token: account.verify_token.clone().ok_or_else(|| lacks("verify_token"))?,
         access_token: account.access_token.clone().ok_or_else(|| lacks("access_token"))?,
         graph_url: account.graph_url.clone().unwrap_or_else(|| GRAPH_URL.to_owned()),
-        display_phone: None,
     };
     Ok(Account::new(Arc::new(WhatsApp::new(settings, client)), rules(account)))
 }

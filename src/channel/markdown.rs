@@ -31,6 +31,8 @@ use line::Line;
 use page::Page;
 use reader::Reader;
 
+use crate::domain::visible::is_hidden;
+
 /// A document as lines, for one channel.
 #[derive(Debug)]
 pub struct Rendered {
@@ -72,6 +74,5 @@ pub(super) fn is_blank(text: &str) -> bool {
 }
 
 fn is_unseen(char: char) -> bool {
-    let shapeless = matches!(char, '\u{AD}' | '\u{61C}' | '\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}');
-    char.is_whitespace() || char.is_control() || shapeless
+    char.is_whitespace() || char.is_control() || is_hidden(char)
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::visible::is_hidden;
 use super::{AttachmentId, DigestId};
 
 /// A file that somebody sent. The platform has it until it is fetched; then the session keeps it as a blob.
@@ -112,9 +113,7 @@ fn called(kind: AttachmentKind, filename: Option<&str>) -> String {
 /// Senders choose names. Without controls, marks of direction and what is invisible; without quotes and brackets, in which names are shown.
 fn shown_name(name: &str) -> Option<String> {
     let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-            || matches!(c, '"' | '\'' | '`' | '\u{2018}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '[' | ']')
+        c.is_control() || is_hidden(c) || matches!(c, '"' | '\'' | '`' | '\u{2018}'..='\u{201f}' | '\u{ab}' | '\u{bb}' | '[' | ']')
     };
     let shown: String = name.chars().filter(|c| !hidden(*c)).take(NAME_CHARS).collect();
     Some(shown.trim()).filter(|shown| !shown.is_empty()).map(str::to_owned)

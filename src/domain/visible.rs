@@ -30,3 +30,23 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
+
+/// What others' words lose nothing by: the same, less what scripts and emoji are joined and varied with.
+pub fn is_stray(c: char) -> bool {
+    is_hidden(c) && !matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_joins_them_and_lose_what_hides_in_them() {
+        let kept = |text: &str| text.chars().filter(|c| !is_stray(*c)).collect::<String>();
+        for text in ["\u{1f468}\u{200d}\u{1f469}", "\u{645}\u{6cc}\u{200c}\u{62e}", "\u{2764}\u{fe0f}"] {
+            assert_eq!(kept(text), text);
+            assert_ne!(exact(text), text, "an exact text shows it");
+        }
+        assert_eq!(kept("a\u{202e}\u{200b}\u{3164}\u{ad}\u{e0041}\u{fff9}b"), "ab");
+    }
+}

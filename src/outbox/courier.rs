@@ -61,11 +61,7 @@ async fn parts(shared: &Arc<Shared>, sessions: &Sessions, session: &SessionId) -
 /// Sends a part that was claimed and records what came of it.
 async fn one(shared: &Arc<Shared>, sessions: &Sessions, lease: &Lease, claimed: &Claimed) -> Result<(), SessionError> {
     let outcome = match shared.accounts.of(&claimed.to) {
-        Some(account) => {
-            let pace = account.messenger.pace();
-            shared.spacing.sent(lease.id(), pace, Instant::now());
-            send(shared, sessions, account, claimed).await
-        }
+        Some(account) => send(shared, sessions, lease, account, claimed).await,
         None => Some(PartOutcome::Dead { code: "account_gone".to_owned() }),
     };
     // cut off by the stop: it stays `sending`, and is unknown to the next process
@@ -74,11 +70,12 @@ async fn one(shared: &Arc<Shared>, sessions: &Sessions, lease: &Lease, claimed: 
     record(sessions, lease, claimed, outcome).await
 }
 
-async fn send(shared: &Arc<Shared>, sessions: &Sessions, account: &Account, claimed: &Claimed) -> Option<PartOutcome> {
-    let now = sessions.settings().clock.now();
-    if is_closed(account.messenger.pace().window, claimed.last_inbound, now) {
+async fn send(shared: &Arc<Shared>, sessions: &Sessions, lease: &Lease, account: &Account, claimed: &Claimed) -> Option<PartOutcome> {
+    let (pace, now) = (account.messenger.pace(), sessions.settings().clock.now());
+    if is_closed(pace.window, claimed.last_inbound, now) {
         return Some(PartOutcome::Held { code: "window_closed".to_owned() });
     }
+    shared.spacing.sent(lease.id(), pace, Instant::now());
     let token = format!("{}:{}", claimed.delivery_id, claimed.part);
     let quotes = if claimed.part == 1 { Quotes::Address } else { Quotes::Nothing };
     let sent = tokio::select! { biased;

@@ -10,6 +10,7 @@ mod feed;
 mod files;
 mod handoff;
 mod metrics;
+mod outbox;
 mod places;
 mod rebuild;
 mod received;

@@ -24,7 +24,6 @@ fn account(graph: &Graph) -> WhatsApp {
         verify_token: VERIFY_TOKEN.to_owned().into(),
         access_token: ACCESS_TOKEN.to_owned().into(),
         graph_url: graph.url(),
-        display_phone: None,
     };
     WhatsApp::new(settings, client().unwrap())
 }
@@ -88,7 +87,7 @@ async fn each_mishap_is_what_it_says_it_is() {
         (Mishap::RefusesFor { status: 400, code: 131_056, seconds: 9 }, "131056", ErrorClass::TooFast { after: Some(seconds(9)) }),
         (Mishap::Refuses { status: 400, code: 131_047 }, "131047", ErrorClass::Closed),
         (Mishap::Refuses { status: 401, code: 190 }, "190", ErrorClass::Account),
-        (Mishap::AcceptsBut { status: 503 }, "http_503", ErrorClass::Retry { after: None }),
+        (Mishap::AcceptsBut { status: 503 }, "http_503", ErrorClass::Ambiguous),
         (Mishap::AcceptsAndCuts, "connection", ErrorClass::Ambiguous),
     ];
     for (mishap, code, class) in cases {

@@ -1,4 +1,4 @@
-//! HTML within Markdown: tags and comments go, text stays. What only looks like a tag, such as `<your-key>`, is text.
+//! HTML within Markdown: tags and comments go, text stays, and so does where links and images lead. What only looks like a tag, such as `<your-key>`, is text.
 
 use std::borrow::Cow;
 
@@ -7,6 +7,13 @@ pub(super) enum Part<'a> {
     Text(Cow<'a, str>),
     Space,
     Line,
+    /// A link to there begins.
+    Link(Cow<'a, str>),
+    LinkEnd,
+    Image {
+        alt: Cow<'a, str>,
+        address: Cow<'a, str>,
+    },
 }
 
 /// Elements that a line ends before and after.
@@ -94,9 +101,12 @@ pub(super) fn block(html: &str) -> Vec<Part<'_>> {
 }
 
 /// What stands for the tag of an element of HTML; `None` if it is none.
-fn element(tag: &str) -> Option<Option<Part<'static>>> {
-    let name = tag.trim_start_matches('<').trim_start_matches('/');
-    let name = name.split(|char: char| !char.is_ascii_alphanumeric() && char != '-').next()?.to_ascii_lowercase();
+fn element(tag: &str) -> Option<Option<Part<'_>>> {
+    let inner = tag.strip_prefix('<')?;
+    let (ends, inner) = inner.strip_prefix('/').map_or((false, inner), |inner| (true, inner));
+    let length = inner.find(|char: char| !char.is_ascii_alphanumeric() && char != '-').unwrap_or(inner.len());
+    let (name, attributes) = inner.split_at(length);
+    let name = name.to_ascii_lowercase();
     let name = name.as_str();
     if LINES.contains(&name) {
         return Some(Some(Part::Line));
@@ -104,7 +114,51 @@ fn element(tag: &str) -> Option<Option<Part<'static>>> {
     if CELLS.contains(&name) {
         return Some(Some(Part::Space));
     }
-    OTHERS.contains(&name).then_some(None)
+    if !OTHERS.contains(&name) {
+        return None;
+    }
+    Some(match (name, ends) {
+        ("a", true) => Some(Part::LinkEnd),
+        ("a", false) => attribute(attributes, "href").map(Part::Link),
+        ("img", false) => image(attributes),
+        _ => None,
+    })
+}
+
+/// `None` where there is nothing to read of it.
+fn image(attributes: &str) -> Option<Part<'_>> {
+    let of = |name| attribute(attributes, name).unwrap_or_default();
+    let (alt, address) = (of("alt"), of("src"));
+    // the image itself, as its bytes
+    let address = if address.starts_with("data:") { Cow::Borrowed("") } else { address };
+    (!alt.is_empty() || !address.is_empty()).then_some(Part::Image { alt, address })
+}
+
+/// Its first value, without what stands around it; none where it has nothing in it.
+fn attribute<'a>(attributes: &'a str, wanted: &str) -> Option<Cow<'a, str>> {
+    let is_gap = |char: char| char.is_ascii_whitespace() || char == '/';
+    let mut rest = attributes.trim_end_matches('>');
+    loop {
+        rest = rest.trim_start_matches(is_gap);
+        let length = rest.find(|char: char| char.is_ascii_whitespace() || char == '=').unwrap_or(rest.len());
+        if rest.is_empty() {
+            return None;
+        }
+        let (name, after) = rest.split_at(length);
+        let Some(after) = after.trim_start().strip_prefix('=').map(str::trim_start) else {
+            rest = after;
+            continue;
+        };
+        let quote = after.chars().next().filter(|char| matches!(char, '"' | '\''));
+        let (value, after) = match quote {
+            Some(quote) => after[1..].split_once(quote).unwrap_or((&after[1..], "")),
+            None => after.split_at(after.find(|char: char| char.is_ascii_whitespace()).unwrap_or(after.len())),
+        };
+        if name.eq_ignore_ascii_case(wanted) {
+            return Some(decoded(value.trim())).filter(|value| !value.is_empty());
+        }
+        rest = after;
+    }
 }
 
 fn text<'a>(parts: &mut Vec<Part<'a>>, text: &'a str) {

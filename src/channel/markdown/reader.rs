@@ -26,6 +26,8 @@ pub(super) struct Reader {
     /// Of each span of emphasis that is open the marker, if it is text.
     literal: Vec<Option<&'static str>>,
     links: Vec<OpenLink>,
+    /// Which of them are HTML's: how many were open with each.
+    html_links: Vec<usize>,
     /// The next number of each list that is open, if it has any.
     lists: Vec<Option<u64>>,
     quotes: usize,
@@ -52,6 +54,7 @@ impl Reader {
             strike: 0,
             literal: Vec::new(),
             links: Vec::new(),
+            html_links: Vec::new(),
             lists: Vec::new(),
             quotes: 0,
             table: None,
@@ -139,14 +142,15 @@ impl Reader {
             Tag::Emphasis => self.span(source, range, Span::Italic),
             Tag::Strong => self.span(source, range, Span::Bold),
             Tag::Strikethrough => self.span(source, range, Span::Strike),
-            Tag::Link { dest_url, .. } => self.link(dest_url),
-            Tag::Image { dest_url, .. } => self.open(dest_url, Shows::Image),
+            Tag::Link { dest_url, .. } => self.link(&dest_url),
+            Tag::Image { dest_url, .. } => self.open(&dest_url, Shows::Image),
             Tag::Paragraph | Tag::HtmlBlock | Tag::DefinitionList | Tag::DefinitionListTitle | Tag::DefinitionListDefinition => self.gap(),
             Tag::Superscript | Tag::Subscript | Tag::MetadataBlock(_) => {}
         }
     }
 
     fn end(&mut self, tag: TagEnd) {
+        self.close_html();
         match tag {
             TagEnd::Heading(_) => {
                 self.page.heading_end();
@@ -157,6 +161,7 @@ impl Reader {
             TagEnd::HtmlBlock => {
                 let html = std::mem::take(&mut self.html);
                 self.parts(html::block(&html));
+                self.close_html();
                 self.gap();
             }
             TagEnd::List(_) => {

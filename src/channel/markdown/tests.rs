@@ -184,6 +184,30 @@ fn html() {
 }
 
 #[test]
+fn where_links_and_images_of_html_lead_stays() {
+    let (link, image) = ("here (https://x.example/pay?a=1&b=2)", "a chart: https://x.example/i.png");
+    let examples = [
+        ("Pay <a href=\"https://x.example/pay?a=1&amp;b=2\">here</a> today", &*format!("Pay {link} today")),
+        (
+            "<p>Pay <A class=x data-href='#' HREF='https://x.example/pay?a=1&b=2' target=_blank>here</A> today</p>",
+            &format!("Pay {link} today"),
+        ),
+        ("<a href=https://x.org>**t**</a>", "*t* (https://x.org)"),
+        ("<a href=\"https://x.org\">https://x.org</a>, <a href=\"https://x.org\"></a>", "https://x.org, https://x.org"),
+        ("See <img src=\"https://x.example/i.png\" alt=\"a chart\"/>", &format!("See {image}")),
+        ("<div><img alt='a chart' src='https://x.example/i.png'></div>", image),
+        ("<img alt=\"a chart\" src=\"data:image/png;base64,AAAA\">", "a chart"),
+        ("<a name=\"x\">t</a> <a href>u</a> <img>", "t u"),
+        // what does not end, or ends twice, or crosses
+        ("<a href=\"https://x.org\">t\n\nu</a> v", "t (https://x.org)\n\nu v"),
+        ("- <a href=\"https://x.org\">t\n- u", "- t (https://x.org)\n- u"),
+        ("[t <a href=\"https://y.org\">u](https://x.org)</a>", "t u (https://y.org) (https://x.org)"),
+        ("<a href=\"https://y.org\">u [t](https://x.org)</a>", "u t (https://x.org) (https://y.org)"),
+    ];
+    all(&examples, whatsapp);
+}
+
+#[test]
 fn what_would_be_empty_is_the_source() {
     for source in ["<!-- only a comment -->", "---", "***", "#", "- ", "```\n\n```", "&nbsp;", "[](<>)", "| | |\n|-|-|"] {
         assert_eq!(whole(source, &WHATSAPP), source.trim(), "{source:?}");

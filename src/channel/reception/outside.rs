@@ -11,7 +11,6 @@ use crate::domain::delivery::DeliveryState;
 use crate::domain::digest::sha256;
 use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
 use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
-use crate::store::DeliveryFilter;
 
 /// What the platform tells of a message of ours.
 #[derive(Debug)]
@@ -84,8 +83,15 @@ impl Reception {
             None => return Ok("echo_unknown"),
         };
         // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
-        if self.is_sending(account, lease.id()).await? {
-            return Err(Undone::Again("an echo came while it is not known what was sent".to_owned()));
+        match self.sessions.may_be_sending(&lease).await {
+            Ok(false) => {}
+            Ok(true) => return Err(Undone::Again("an echo came while it is not known what was sent".to_owned())),
+            Err(SessionError::NotFound) => return Ok("echo_unknown"),
+            Err(error) => return Err(error.into()),
+        }
+        // one that was on its way when it was looked for has its id by now
+        if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() {
+            return Ok("echo_own");
         }
         let key =
             IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };
@@ -97,18 +103,6 @@ impl Reception {
             Err(SessionError::NotFound) => Ok("echo_unknown"),
             Err(error) => Err(error.into()),
         }
-    }
-
-    async fn is_sending(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
-        let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
-        let all = DeliveryFilter { tenant, session, limit: 1, ..DeliveryFilter::default() };
-        for state in [DeliveryState::Sending, DeliveryState::Unknown] {
-            let filter = DeliveryFilter { state: Some(state), ..all.clone() };
-            if !self.store.deliveries(filter).await?.rows.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:

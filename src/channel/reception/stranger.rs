@@ -74,10 +74,12 @@ impl Reception {
             self.said.note(account.scope(), address.to.clone(), part.text.clone(), self.clock.now());
             let mut tries = 1;
             loop {
-                let error = match account.messenger.deliver(&address, &part, TOKEN, Quotes::Nothing).await {
-                    Ok(_) => break,
-                    Err(error) => error,
+                let sent = tokio::select! { biased;
+                    // whether it went out or not: he writes again, and is told again
+                    () = self.stop.cancelled() => return false,
+                    sent = account.messenger.deliver(&address, &part, TOKEN, Quotes::Nothing) => sent,
                 };
+                let Err(error) = sent else { break };
                 let wait = match error.class {
                     ErrorClass::Retry { after } | ErrorClass::TooFast { after } if tries < TRIES => after.unwrap_or(FIRST_WAIT * tries),
                     ErrorClass::Retry { .. }

@@ -28,8 +28,6 @@ pub struct Settings {
     pub access_token: SecretString,
     /// As `https://graph.facebook.com/v26.0`.
     pub graph_url: String,
-    /// The number as people know it, for mentions in groups; where it is not set, each payload names it.
-    pub display_phone: Option<String>,
 }
 
 /// See the module.
@@ -75,7 +73,7 @@ impl Messenger for WhatsApp {
         match webhook::challenge(request.request()) {
             Some(challenge) => Received { items: Vec::new(), reply: HttpReply::Text(challenge) },
             None => {
-                let items = receive::items(&request.request().body, self.settings.display_phone.as_deref());
+                let items = receive::items(&request.request().body);
                 Received { items, reply: HttpReply::Empty }
             }
         }

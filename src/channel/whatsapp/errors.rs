@@ -32,20 +32,31 @@ fn class(code: u64, status: u16, after: Option<Duration>) -> ErrorClass {
         0 | 190 | 3 | 10 | 200..=299 | 131_005 | 368 | 131_031 | 131_042 | 131_044 | 131_048 | 131_064 | 131_045 | 131_037 => {
             ErrorClass::Account
         }
-        // this message, or this person: no such user, blocked, withheld, not on a test number's list, a country that may not be written to
+        // this message, or this person: no such user, blocked, withheld, not on a test number's list. 130497 is about the receiver's country:
+        // taken for the account's fault, one person there would stop the number for everybody
         33 | 100 | 131_008 | 131_009 | 131_021 | 131_026 | 131_030 | 131_049 | 131_051..=131_053 | 131_062 | 130_472 | 130_497 => {
             ErrorClass::Final
         }
         // templates, flows, groups
         132_000..=132_099 | 131_200..=131_299 => ErrorClass::Final,
+        _ => of_refusal(status, after),
+    }
+}
+
+/// By the HTTP status, where Meta gave a number that is not known: its own refusal, whatever it is about.
+fn of_refusal(status: u16, after: Option<Duration>) -> ErrorClass {
+    match status {
+        408 | 500.. => ErrorClass::Retry { after },
         _ => of_status(status, after),
     }
 }
 
-/// By the HTTP status, where there is no number or none that is known.
+/// By the HTTP status, where there is no number: then it may not be Meta that answers.
 fn of_status(status: u16, after: Option<Duration>) -> ErrorClass {
     match status {
-        408 | 425 | 429 | 500.. => ErrorClass::Retry { after },
+        // a page of something in between, which has waited for Meta: the message may have arrived
+        408 | 500.. => ErrorClass::Ambiguous,
+        425 | 429 => ErrorClass::Retry { after },
         401 => ErrorClass::Account,
         // nobody answers so but something in between, or a wrong `graph_url`
         ..=399 => ErrorClass::Account,

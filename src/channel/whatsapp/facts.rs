@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::domain::visible::is_stray;
+
 /// Characters of one value.
 const LONGEST: usize = 200;
 /// Characters of a form's answers.
@@ -66,7 +68,7 @@ fn order(body: &Value) -> Vec<String> {
 fn form(reply: &Value) -> Option<String> {
     let answers = clean(reply["response_json"].as_str()?, LONGEST_FORM);
     let name = quoted(&reply["name"]).map(|name| format!(" {name}")).unwrap_or_default();
-    Some(format!("[Answers to the form{name}: {answers}]"))
+    Some(format!("[Answers to the form{name}: {}]", in_quotes(&answers)))
 }
 
 /// One fact for each item of a list, as far as it is not too long.
@@ -94,18 +96,18 @@ fn pairs(object: &Value, keys: &[&str]) -> String {
 fn quoted(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => Some(number.to_string()),
-        Value::String(text) => {
-            Some(clean(text, LONGEST)).filter(|text| !text.is_empty()).map(|text| format!("\"{}\"", text.replace('"', "'")))
-        }
+        Value::String(text) => Some(clean(text, LONGEST)).filter(|text| !text.is_empty()).map(|text| in_quotes(&text)),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
 }
 
+fn in_quotes(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "'"))
+}
+
 /// One line of at most so many characters, without control and direction characters and without those that only a machine reads.
 pub(super) fn clean(text: &str, max: usize) -> String {
-    let drawn = |c: &char| !matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}');
-    let spaced =
-        text.chars().filter(drawn).map(|c| if c.is_control() || c.is_whitespace() || c == '\u{2028}' || c == '\u{2029}' { ' ' } else { c });
+    let spaced = text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).filter(|c| !is_stray(*c));
     let mut line = String::new();
     for (count, c) in spaced.skip_while(|c| *c == ' ').enumerate() {
         if count >= max {

@@ -127,7 +127,8 @@ async fn body(response: &mut Response) -> Result<Vec<u8>, DeliveryError> {
 fn of_transport(error: &reqwest::Error) -> DeliveryError {
     let detail = clean(&causes(error), 300);
     if error.is_builder() {
-        return DeliveryError { code: "bad_request".into(), class: ErrorClass::Final, detail };
+        // of the configuration alone: the body is always JSON
+        return DeliveryError { code: "bad_request".into(), class: ErrorClass::Account, detail };
     }
     if error.is_connect() {
         return DeliveryError { code: "connection".into(), class: ErrorClass::Retry { after: None }, detail };

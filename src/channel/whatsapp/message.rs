@@ -55,7 +55,7 @@ fn spoken(id: String, from: Person, group: Option<String>, message: &Value, besi
     let Content { text: words, attachments } = content::read(edited.unwrap_or(message), &beside.line, &id);
     let context = |key: &str| text(&message["context"][key]).or_else(|| text(&edited?["context"][key]));
     let addressed =
-        group.is_none() || speaks_to(&words, beside) || context("from").is_some_and(|from| beside.own.contains(&person::digits(&from)));
+        group.is_none() || speaks_to(&words, beside) || context("from").is_some_and(|from| beside.is_own(&person::digits(&from)));
     InboundMessage {
         id,
         from,
@@ -73,7 +73,7 @@ fn spoken(id: String, from: Person, group: Option<String>, message: &Value, besi
 fn speaks_to(words: &str, beside: &Beside) -> bool {
     words.match_indices('@').any(|(at, _)| {
         let number: String = words[at + 1..].chars().take_while(char::is_ascii_digit).collect();
-        beside.own.contains(&number)
+        beside.is_own(&number)
     })
 }
 

@@ -36,13 +36,19 @@ const OTHER_FIELDS: [&str; 16] = [
 pub(super) struct Beside {
     /// Meta's id of the number.
     pub(super) line: String,
-    /// The number's own digits, as this payload and as the configuration name it.
-    pub(super) own: Vec<String>,
+    /// The number's own digits, for mentions: each payload names them.
+    pub(super) own: Option<String>,
     pub(super) contacts: Vec<Contact>,
 }
 
+impl Beside {
+    pub(super) fn is_own(&self, digits: &str) -> bool {
+        self.own.as_deref() == Some(digits)
+    }
+}
+
 /// Everything that a payload holds: by time, and of one second in the payload's order.
-pub(super) fn items(body: &[u8], display_phone: Option<&str>) -> Vec<Item> {
+pub(super) fn items(body: &[u8]) -> Vec<Item> {
     let text = String::from_utf8_lossy(body);
     let Ok(payload) = serde_json::from_str::<&RawValue>(&text) else { return vec![ignored("no_json")] };
     let payload = object(payload);
@@ -52,7 +58,7 @@ pub(super) fn items(body: &[u8], display_phone: Option<&str>) -> Vec<Item> {
     let mut found = Vec::new();
     for entry in list(payload.get("entry")) {
         for change in list(object(entry).get("changes")) {
-            of_change(&object(change), display_phone, &mut found);
+            of_change(&object(change), &mut found);
         }
     }
     // a stable sort; what has no time comes first, as an identity must be known before its messages
@@ -60,10 +66,10 @@ pub(super) fn items(body: &[u8], display_phone: Option<&str>) -> Vec<Item> {
     found.into_iter().map(|(_, item)| item).collect()
 }
 
-fn of_change(change: &Object<'_>, display_phone: Option<&str>, found: &mut Vec<(Timestamp, Item)>) {
+fn of_change(change: &Object<'_>, found: &mut Vec<(Timestamp, Item)>) {
     let field = change.get("field").and_then(|field| string(field));
     let value = change.get("value").map(|value| object(value)).unwrap_or_default();
-    let beside = beside(&value, display_phone);
+    let beside = beside(&value);
     let mut add = |at: Timestamp, inbound: Inbound| found.push((at, Item { line: beside.line.clone(), inbound }));
     match field.as_deref() {
         None | Some("messages" | "smb_message_echoes") => {
@@ -90,12 +96,11 @@ fn each(value: &Object<'_>, name: &str, add: &mut impl FnMut(Timestamp, Inbound)
     }
 }
 
-fn beside(value: &Object<'_>, display_phone: Option<&str>) -> Beside {
+fn beside(value: &Object<'_>) -> Beside {
     let metadata = value.get("metadata").and_then(|raw| parsed(raw)).unwrap_or_default();
-    let own = [metadata["display_phone_number"].as_str(), display_phone];
     Beside {
         line: text_or_number(&metadata["phone_number_id"]).unwrap_or_default(),
-        own: own.into_iter().flatten().map(digits).filter(|digits| !digits.is_empty()).collect(),
+        own: metadata["display_phone_number"].as_str().map(digits).filter(|digits| !digits.is_empty()),
         contacts: list(value.get("contacts")).into_iter().filter_map(parsed).map(|contact| Contact::read(&contact)).collect(),
     }
 }

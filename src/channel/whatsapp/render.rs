@@ -16,6 +16,10 @@ pub(super) const OFFERED: [Decision; 3] = [Decision::AllowOnce, Decision::AllowS
 const LONGEST_REQUEST: usize = 1_024;
 const LONGEST_TOOL: usize = 80;
 
+/// Messages of one answer. Nobody reads more of them on a phone, and at the platform's spacing the last would come minutes later.
+const MOST_PARTS: usize = 12;
+const CUT: &str = "This answer is longer than can be sent here; the rest is kept. Ask me for the next part.";
+
 /// Never none: an answer that says nothing is still an answer.
 pub(super) fn parts(say: Say<'_>, to: &Address) -> Vec<Part> {
     match say {
@@ -24,6 +28,10 @@ pub(super) fn parts(say: Say<'_>, to: &Address) -> Vec<Part> {
             let mut texts = chunk::parts(markdown, &WHATSAPP, capabilities.max_len, capabilities.unit);
             if texts.is_empty() {
                 texts.push("(an empty answer)".into());
+            }
+            if texts.len() > MOST_PARTS {
+                texts.truncate(MOST_PARTS - 1);
+                texts.push(CUT.into());
             }
             texts.into_iter().map(|text| Part { text, buttons: Vec::new() }).collect()
         }

@@ -36,7 +36,6 @@ fn account_at(graph_url: &str) -> WhatsApp {
         verify_token: secret("sample_verify_token"),
         access_token: secret("EAAsampletoken"),
         graph_url: graph_url.into(),
-        display_phone: None,
     };
     WhatsApp::new(settings, client().unwrap())
 }
@@ -55,7 +54,7 @@ fn post(body: impl Into<Bytes>) -> WebhookRequest {
 }
 
 fn items(body: impl Into<Bytes>) -> Vec<Item> {
-    receive::items(&body.into(), None)
+    receive::items(&body.into())
 }
 
 /// What a payload of one item holds.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use reqwest::header::HeaderValue;
 use schemars::JsonSchema;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 
 use crate::channel::access::{Access, Groups, recipient};
@@ -97,6 +98,14 @@ pub(in crate::config) fn problems(config: &Config) -> Vec<Problem> {
             let in_file = if key == "phone_number_id" { String::new() } else { format!(" or {key}_file") };
             report(at.clone(), format!("{key}{in_file} is missing; without it the account cannot be served"));
         }
+        for (key, secret) in
+            [("app_secret", &account.app_secret), ("verify_token", &account.verify_token), ("access_token", &account.access_token)]
+        {
+            let Some(why) = secret.as_ref().and_then(|secret| unusable(key, secret.expose_secret())) else { continue };
+            let in_file = format!("{at}.{key}_file");
+            let key = if config.is_given(&in_file) { in_file } else { format!("{at}.{key}") };
+            report(key, why.to_owned());
+        }
         let same = |other: &WhatsApp| other.phone_number_id.is_some() && other.phone_number_id == account.phone_number_id;
         if let Some((other, _)) = accounts.iter().take_while(|(other, _)| *other < name).find(|(_, other)| same(other)) {
             report(format!("{at}.phone_number_id"), format!("channels.whatsapp.{other} has the same; each number is one account"));
@@ -117,9 +126,37 @@ pub(in crate::config) fn problems(config: &Config) -> Vec<Problem> {
 pub(in crate::config) fn rule(key: &str) -> Option<check::Rule> {
     match key {
         "tenant" => Some(|text| crate::domain::principal::check_name(text).map_err(str::to_owned)),
-        "graph_url" => Some(check::url),
+        "phone_number_id" => Some(digits),
+        "graph_url" => Some(graph_url),
         _ => None,
     }
+}
+
+/// It becomes a part of each address: nothing in it may lead elsewhere.
+fn digits(text: &str) -> Result<(), String> {
+    match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => Ok(()),
+        false => Err(format!("must be Meta's id of the number, digits only, not {text:?}; the number itself is another")),
+    }
+}
+
+/// Paths are put behind it.
+fn graph_url(text: &str) -> Result<(), String> {
+    check::url(text)?;
+    match text.contains(['?', '#']) {
+        true => Err("must end with its path, without \"?\" and \"#\"".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Why a secret cannot be the one that is meant; the secret is not shown.
+fn unusable(key: &str, secret: &str) -> Option<&'static str> {
+    if secret.trim().is_empty() {
+        return Some("must not be blank");
+    }
+    let is_header_value = !secret.contains(char::is_control) && HeaderValue::from_str(secret).is_ok();
+    (key == "access_token" && !is_header_value)
+        .then_some("cannot be sent in a header: it has a line break or another control character in it")
 }
 
 fn default_tenant() -> String {

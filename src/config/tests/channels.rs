@@ -78,3 +78,33 @@ fn what_cannot_be_meant_is_refused_at_its_line() {
         assert_eq!(refusal(&account(line), &[]), [format!("p.toml:6: channels.whatsapp.main.{why}")]);
     }
 }
+
+#[test]
+fn what_no_request_could_be_made_of_is_refused_before_the_start() {
+    let with = |from: &str, to: &str| refusal(&account("").replace(from, to), &[]);
+    let control = "cannot be sent in a header: it has a line break or another control character in it";
+    assert_eq!(with("\"a\"", "\"a\\nb\""), [format!("p.toml:5: channels.whatsapp.main.access_token: {control}")]);
+    assert_eq!(with("\"a\"", "\"a\\tb\"").len(), 1);
+    for (line, key, value) in [(3, "app_secret", "\"s\""), (4, "verify_token", "\"v\""), (5, "access_token", "\"a\"")] {
+        assert_eq!(with(value, "\" \\n \""), [format!("p.toml:{line}: channels.whatsapp.main.{key}: must not be blank")]);
+    }
+    for id in ["+15550109000", "1/2", "1 2", " "] {
+        let refused = with("phone_number_id = \"1\"", &format!("phone_number_id = \"{id}\""));
+        let why = format!("must be Meta's id of the number, digits only, not {id:?}; the number itself is another");
+        assert_eq!(refused, [format!("p.toml:2: channels.whatsapp.main.phone_number_id: {why}")]);
+    }
+    for url in ["https://graph.example/v26.0?x=1", "https://graph.example/v26.0#x"] {
+        let refused = refusal(&account(&format!("graph_url = \"{url}\"")), &[]);
+        assert_eq!(refused, ["p.toml:6: channels.whatsapp.main.graph_url: must end with its path, without \"?\" and \"#\""]);
+    }
+}
+
+#[test]
+fn a_secret_out_of_a_file_is_held_to_the_same() {
+    let folder = TestFolder::empty();
+    let file = folder.write("token", "two\nlines\n");
+    let text = account("").replace("access_token = \"a\"", &format!("access_token_file = {file:?}"));
+    let refused = refusal(&text, &[]);
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert!(refused[0].starts_with("p.toml:5: channels.whatsapp.main.access_token_file: cannot be sent"), "{refused:?}");
+}

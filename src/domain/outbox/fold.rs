@@ -1,5 +1,7 @@
 //! How records change the outbox.
 
+use std::collections::VecDeque;
+
 use super::{OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
 use crate::domain::delivery::{DeliveryState, Part, Purpose};
 use crate::domain::event::delivery::Delivery;
@@ -60,8 +62,9 @@ impl Outbox {
         if let Some(at) = self.open.iter().position(named) {
             return Ok(Taken { delivery: self.open.remove(at), place: Some(at) });
         }
-        let at = self.recent.iter().position(named).ok_or("no such delivery is known")?;
-        self.recent.remove(at).map(|delivery| Taken { delivery, place: None }).ok_or("no such delivery is known")
+        let of = |over: &mut VecDeque<Outgoing>| over.iter().position(named).and_then(|at| over.remove(at));
+        let over = of(&mut self.recent).or_else(|| of(&mut self.dead));
+        over.map(|delivery| Taken { delivery, place: None }).ok_or("no such delivery is known")
     }
 
     /// Back where it was, or to where it belongs now.
@@ -74,11 +77,10 @@ impl Outbox {
         for part in delivery.parts.iter_mut().filter(|p| matches!(p.state, DeliveryState::Delivered | DeliveryState::Read)) {
             part.content = Part::default();
         }
-        self.recent.push_back(delivery);
-        if self.recent.len() > RECENT {
-            // what is dead may be wanted again
-            let sent = self.recent.iter().position(|o| !o.parts.iter().any(|p| p.state == DeliveryState::Dead));
-            self.recent.remove(sent.unwrap_or_default());
+        let over = if delivery.is_dead() { &mut self.dead } else { &mut self.recent };
+        over.push_back(delivery);
+        if over.len() > RECENT {
+            over.pop_front();
         }
     }
 

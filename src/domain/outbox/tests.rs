@@ -220,6 +220,8 @@ fn what_is_over_is_kept_for_a_while_and_what_is_dead_longer() {
         b.queue(&id, "1", 1);
         b.becomes(&id, 1, &[Sending, Sent, Read]);
     }
+    b.queue("last", "1", 1);
+    b.becomes("last", 1, &[Sending, Sent, Read]);
     assert_eq!(b.outbox.recent.len(), RECENT);
     assert!(b.outbox.get(&"dead".into()).is_some() && b.outbox.get(&"d0".into()).is_none());
     assert_eq!(b.outbox.recent.back().unwrap().parts[0].content, Part::default(), "nobody needs its text any more");
@@ -227,4 +229,38 @@ fn what_is_over_is_kept_for_a_while_and_what_is_dead_longer() {
         b.outbox.heard(Timestamp(n as u64), &place(&n.to_string()));
     }
     assert_eq!(b.outbox.last_inbound(&place("0")), None, "places are bounded too");
+}
+
+#[test]
+fn many_that_are_dead_push_out_none_that_arrived() {
+    let mut b = Kept::default();
+    for n in 0..=RECENT {
+        let id = format!("dead{n}");
+        b.queue(&id, "1", 1);
+        b.becomes(&id, 1, &[Dead]);
+    }
+    b.queue("a", "1", 1);
+    b.becomes("a", 1, &[Sending, Sent]);
+    assert_eq!(b.shown("a").0, Sent, "a status may still come");
+    assert!(b.outbox.get(&"dead0".into()).is_none() && b.outbox.get(&format!("dead{RECENT}").as_str().into()).is_some());
+}
+
+/// A part was told not to have arrived while a later one was on its way.
+#[test]
+fn what_is_being_sent_counts_wherever_it_stands() {
+    let mut b = Kept::default();
+    b.queue("a", "1", 2);
+    b.becomes("a", 1, &[Sending, Sent]);
+    b.fails("a", 1, None);
+    b.becomes("a", 2, &[Sending]);
+    assert_eq!(b.outbox.get(&"a".into()).unwrap().again(), None, "not two at once");
+    b.becomes("a", 1, &[Queued]);
+    let later = Timestamp(0) + SENDING_FOR;
+    assert!(b.outbox.is_sending() && b.due().is_none());
+    assert_eq!((b.outbox.wakes_at(), b.outbox.changes_at(Timestamp(0))), (Some(Timestamp(0)), Some(later)));
+    let second = |(_, part): (_, u32)| part;
+    assert_eq!(b.outbox.lapsed(later).map(second).collect::<Vec<_>>(), [2]);
+    assert_eq!(b.outbox.orphans(Timestamp(1)).map(second).collect::<Vec<_>>(), [2]);
+    b.becomes("a", 2, &[Sent]);
+    assert_eq!(b.due(), Some(("a".into(), 1)));
 }

@@ -38,7 +38,7 @@ fn duration(seconds: f64) -> Option<Duration> {
 }
 
 /// `Sun, 06 Nov 1994 08:49:37 GMT`, the one form that servers may send (RFC 9110, 5.6.7).
-fn http_date(text: &str) -> Option<SystemTime> {
+pub(crate) fn http_date(text: &str) -> Option<SystemTime> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let parts: Vec<&str> = text.split_ascii_whitespace().collect();
     let [_, day, month, year, time, "GMT"] = parts[..] else { return None };

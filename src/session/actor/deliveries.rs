@@ -46,6 +46,10 @@ impl Actor {
                 self.answer(reply, unsettled)
             }
             Outward::Settle { id, file, reply } => self.settle(id, file, reply),
+            Outward::MayBeSending { reply } => {
+                let sends = self.ledger.state.outbox.may_be_sending();
+                self.answer(reply, sends)
+            }
             Outward::ReplyTo { reply } => {
                 let address = self.ledger.state.outbox.reply_to().cloned();
                 self.answer(reply, address)

@@ -70,6 +70,7 @@ pub(in crate::session) enum Outward {
     Unsettled { reply: Reply<Vec<Attachment>> },
     Settle { id: AttachmentId, file: Result<Bytes, &'static str>, reply: Reply<()> },
     ReplyTo { reply: Reply<Option<Address>> },
+    MayBeSending { reply: Reply<bool> },
 }
 
 impl Outward {
@@ -84,6 +85,7 @@ impl Outward {
             Self::TakeOver { reply, .. } => drop(reply.send(Err(error))),
             Self::Unsettled { reply } => drop(reply.send(Err(error))),
             Self::ReplyTo { reply } => drop(reply.send(Err(error))),
+            Self::MayBeSending { reply } => drop(reply.send(Err(error))),
         }
     }
 }

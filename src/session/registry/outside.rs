@@ -166,6 +166,14 @@ impl Sessions {
         self.outward(session, |reply| Outward::ReplyTo { reply }).await
     }
 
+    /// Whether a part of the session's is being sent, or may have been. Where none is, the platform's ids of all that was sent are in the index.
+    ///
+    /// # Errors
+    /// As [`Sessions::claim_part`].
+    pub async fn may_be_sending(&self, session: &Lease) -> Result<bool, SessionError> {
+        self.outward(session, |reply| Outward::MayBeSending { reply }).await
+    }
+
     async fn outward<T>(&self, session: &Lease, outward: impl FnOnce(Reply<T>) -> Outward) -> Result<T, SessionError> {
         self.control(session, |reply| Control::Outward(outward(reply))).await
     }

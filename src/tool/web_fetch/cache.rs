@@ -1,17 +1,19 @@
 //! Pages that were read a short while ago, for whoever asks for the same address: research comes back to its pages, and so do colleagues.
 //!
-//! Only what was read well is kept, never where its server says otherwise, and nothing of it is on disk. Whether an address may be reached is
+//! Only what was read well is kept, never where its server says otherwise (`Cache-Control`, `Pragma`, `Expires`, less its `Age`), and nothing
+//! of it is on disk. Whether an address may be reached is
 //! judged again at each use, by who looks here.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{CACHE_CONTROL, HeaderMap};
+use reqwest::header::{AGE, CACHE_CONTROL, DATE, EXPIRES, HeaderMap, HeaderName, HeaderValue, PRAGMA};
 use url::Url;
 
 use super::article::Page;
 use crate::domain::Timestamp;
+use crate::provider::http::retry_after::http_date;
 
 /// How long a page is kept: as long as somebody works on one question.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -51,7 +53,7 @@ impl Cache {
 
     /// Keeps what `address` itself, behind all redirects, gave with these headers. The oldest make room.
     pub(super) fn put(&self, address: &Url, headers: &HeaderMap, read: &Arc<Read>) {
-        let Some(kept_for) = lifetime(headers).filter(|_| read.page.markdown.len() <= MOST_BYTES_OF_ONE) else { return };
+        let Some(kept_for) = lifetime(headers, read.fetched_at).filter(|_| read.page.markdown.len() <= MOST_BYTES_OF_ONE) else { return };
         let (address, now) = (bare(address), read.fetched_at);
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         entries.retain(|entry| entry.address != address && entry.good_until > now);
@@ -62,23 +64,48 @@ impl Cache {
     }
 }
 
-/// How long an answer may be kept; `None` for not at all. What is only for one reader (`private`) may be: no request says who asks.
-fn lifetime(headers: &HeaderMap) -> Option<Duration> {
-    let mut kept_for = KEPT_FOR;
-    for value in headers.get_all(CACHE_CONTROL) {
-        let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
-        for directive in text.split(',').map(str::trim) {
-            match directive.split_once('=').unwrap_or((directive, "")) {
-                ("no-store" | "no-cache", _) => return None,
-                ("max-age", seconds) => {
-                    let seconds = seconds.trim_matches('"').parse().unwrap_or(0);
-                    kept_for = kept_for.min(Duration::from_secs(seconds));
-                }
-                _ => {}
+/// How long an answer may be kept; `None` for not at all. What is only for one reader (`private`) may be: no request says who asks. What a
+/// server says in `Cache-Control` goes before the older headers (RFC 9111, 5.2 to 5.4).
+fn lifetime(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let fresh_for = match headers.contains_key(CACHE_CONTROL) {
+        true => controlled(headers)?,
+        false if words(headers, PRAGMA).any(|word| word == "no-cache") => return None,
+        false => None,
+    };
+    let fresh_for = fresh_for.or_else(|| expires_in(headers, now));
+    let age = headers.get(AGE).and_then(|age| age.to_str().ok()?.trim().parse().ok()).map_or(Duration::ZERO, Duration::from_secs);
+    let kept_for = fresh_for.map_or(KEPT_FOR, |fresh_for| fresh_for.saturating_sub(age).min(KEPT_FOR));
+    (!kept_for.is_zero()).then_some(kept_for)
+}
+
+/// `None` where it may not be kept, else the least `max-age`, if any.
+fn controlled(headers: &HeaderMap) -> Option<Option<Duration>> {
+    let mut least = None;
+    for directive in words(headers, CACHE_CONTROL) {
+        match directive.split_once('=').unwrap_or((directive.as_str(), "")) {
+            ("no-store" | "no-cache", _) => return None,
+            ("max-age", seconds) => {
+                let seconds = Duration::from_secs(seconds.trim_matches('"').parse().unwrap_or(0));
+                least = Some(least.map_or(seconds, |least: Duration| least.min(seconds)));
             }
+            _ => {}
         }
     }
-    (!kept_for.is_zero()).then_some(kept_for)
+    Some(least)
+}
+
+/// By its server's own clock, where it tells the time. A date that cannot be read is past.
+fn expires_in(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let date = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().ok().and_then(|text| http_date(text)));
+    let expires = date(EXPIRES)?.map(Timestamp::from_system).unwrap_or_default();
+    let now = date(DATE).flatten().map_or(now, Timestamp::from_system);
+    Some(expires.since(now))
+}
+
+/// What stands between the commas of all headers of that name.
+fn words(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = String> {
+    let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase());
+    values.flat_map(|text| text.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>())
 }
 
 /// What is asked of a server: it never sees a fragment.
@@ -127,6 +154,23 @@ mod tests {
         for never in [&["No-Store"][..], &["private", "no-store"], &["no-cache"], &["max-age=0"], &["max-age=soon"]] {
             assert!(!kept(never, 0), "{never:?}");
         }
+    }
+
+    #[test]
+    fn older_headers_count_where_there_is_no_newer_one() {
+        let kept = |pairs: &[(HeaderName, &'static str)]| {
+            let headers: HeaderMap = pairs.iter().map(|(name, text)| (name.clone(), text.parse().unwrap())).collect();
+            lifetime(&headers, NOW).map(|kept_for| kept_for.as_secs())
+        };
+        let (noon, past) = ((DATE, "Tue, 01 Dec 2026 12:00:00 GMT"), (EXPIRES, "Tue, 01 Dec 2026 11:00:00 GMT"));
+        let in_a_minute = (EXPIRES, "Tue, 01 Dec 2026 12:01:00 GMT");
+        assert_eq!(kept(&[(PRAGMA, "No-Cache")]), None);
+        assert_eq!(kept(&[(PRAGMA, "no-cache"), (CACHE_CONTROL, "max-age=60")]), Some(60));
+        assert_eq!(kept(&[noon.clone(), in_a_minute.clone()]), Some(60));
+        assert_eq!([kept(&[noon.clone(), past.clone()]), kept(&[(EXPIRES, "0")])], [None, None]);
+        assert_eq!(kept(&[noon, past, (CACHE_CONTROL, "public, max-age=70"), (AGE, "30")]), Some(40));
+        assert_eq!(kept(&[(CACHE_CONTROL, "max-age=60"), (AGE, "60")]), None);
+        assert_eq!(kept(&[(AGE, "86400")]), Some(300), "it says nothing of how long");
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! A page that was found, in words that can stand between ours: one line each, of bounded length, without what draws text in another order.
 
+use serde::Deserialize;
 use url::Url;
+
+use crate::domain::visible::is_stray;
 
 /// The most characters of each part. A snippet is two or three sentences; what says more is on the page.
 const MAX_TITLE: usize = 200;
@@ -41,23 +44,39 @@ impl Hit {
     }
 }
 
+/// An answer as SearXNG and Tavily both give it.
+#[derive(Deserialize)]
+struct Answer {
+    results: Vec<Found>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    url: Option<String>,
+    title: Option<String>,
+    content: Option<String>,
+    /// Tavily has one for news only.
+    #[serde(alias = "publishedDate")]
+    published_date: Option<String>,
+}
+
+/// What is found under `results`; `None` where it is no such answer.
+pub(super) fn results(body: &[u8]) -> Option<Vec<Hit>> {
+    let answer: Answer = serde_json::from_slice(body).ok()?;
+    let hit = |f: Found| Hit::new(f.title.as_deref(), &f.url?, f.published_date.as_deref(), f.content.as_deref());
+    Some(answer.results.into_iter().filter_map(hit).collect())
+}
+
 /// Others' words as one line; `None` where nothing is left of them.
 fn line(text: Option<&str>, most: usize) -> Option<String> {
-    let shown: String = text?.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !is_hidden(*c)).collect();
+    let shown: String =
+        text?.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control() && !is_stray(*c)).collect();
     let line = shown.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
         _ if line.is_empty() => None,
         Some((end, _)) => Some(format!("{}…", line[..end].trim_end())),
         None => Some(line),
     }
-}
-
-/// Controls, direction marks and overrides, and characters that draw nothing. Joiners stay: scripts and emoji need them.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Text out of a snippet that is HTML. Bounded, because what provides it is not ours.

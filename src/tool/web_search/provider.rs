@@ -8,7 +8,7 @@ use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use secrecy::SecretString;
 use url::Url;
 
-use super::hit::Hit;
+use super::hit::{self, Hit};
 use super::{brave, exa, searxng, tavily};
 use crate::domain::{Clock, Timestamp};
 use crate::provider::http::retry_after::retry_after;
@@ -136,9 +136,9 @@ impl SearchProvider {
     fn read(&self, body: &[u8]) -> Option<Vec<Hit>> {
         match self.wire {
             Wire::Brave => brave::read(body),
-            Wire::Tavily => tavily::read(body),
+            Wire::Tavily => hit::results(body),
             Wire::Exa => exa::read(body),
-            Wire::Searxng => searxng::read(body),
+            Wire::Searxng => hit::results(body),
         }
     }
 

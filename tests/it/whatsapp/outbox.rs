@@ -1,12 +1,43 @@
 //! What goes out: in order, once, and with an end that is on record.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::people::nth;
 use super::{World, ana, bo};
 use crate::harness::graph::Mishap;
 use crate::harness::hook::{MAIN, Person};
-use crate::harness::{Reply, of_kind, poll, text};
+use crate::harness::{Reply, of_kind, poll, soon, text};
+
+/// A connection for more than one request.
+struct KeptAlive(TcpStream);
+
+impl KeptAlive {
+    async fn open(port: u16) -> Self {
+        Self(TcpStream::connect(("127.0.0.1", port)).await.unwrap())
+    }
+
+    /// The status of the answer, all of which is read.
+    async fn ask(&mut self, method: &str, path: &str, bearer: &str, body: &str) -> u16 {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {bearer}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        self.0.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let (mut answer, mut buffer) = (String::new(), [0; 4096]);
+        loop {
+            let read = soon("an answer", self.0.read(&mut buffer)).await.unwrap();
+            assert!(read > 0, "cut: {answer}");
+            answer.push_str(&String::from_utf8_lossy(&buffer[..read]));
+            let Some((head, body)) = answer.split_once("\r\n\r\n") else { continue };
+            let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            if body.len() >= length.unwrap_or(0usize) {
+                return head.split(' ').nth(1).unwrap().parse().unwrap();
+            }
+        }
+    }
+}
 
 /// An answer of two parts: WhatsApp takes 4,096 characters.
 fn long() -> String {
@@ -188,6 +219,57 @@ async fn what_may_have_been_sent_is_not_sent_again() {
     let token = text(&sent.body, "/biz_opaque_callback_data").to_owned();
     MAIN.status(&world.gateway, &sent.id, "delivered", Some(&token), None).await;
     world.delivery("delivered").await;
+}
+
+/// A gateway in between gives up on a platform that has taken the message all the same.
+#[tokio::test]
+async fn a_page_that_is_not_the_platforms_leaves_it_open_what_was_sent() {
+    for status in [408, 500, 502, 504] {
+        let world = World::new().await;
+        world.graph.next(Mishap::AcceptsBut { status });
+        world.says(&ana(), "wamid.1", "hello").await;
+        let unknown = world.delivery("unknown").await;
+        world.says(&bo(), "wamid.2", "hello").await;
+        world.reads(&bo(), 1).await;
+        assert_eq!((world.read_by(&ana()).len(), &unknown["code"]), (1, &json!(format!("http_{status}"))));
+    }
+}
+
+/// What hangs costs the drain once, and no input is taken in that time, also on a connection that was open before.
+#[tokio::test]
+async fn a_stop_takes_nothing_more_while_something_is_being_sent() {
+    let mut world = World::accounts(&[(MAIN, "")], "drain_ms = 3000", "").await;
+    world.graph.next(Mishap::WaitsAt("held"));
+    world.says(&ana(), "wamid.1", "hello").await;
+    poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
+    let session = world.session().await;
+    let mut open = KeptAlive::open(world.gateway.port).await;
+    assert_eq!(open.ask("GET", "/readyz", &world.gateway.bearer(), "").await, 200);
+    world.gateway.sigterm().await;
+    poll("the stop", || async { world.gateway.log().contains("stopping").then_some(()) }).await;
+    let path = format!("/v1/sessions/{session}/messages");
+    assert_eq!(open.ask("POST", &path, &world.gateway.bearer(), r#"{"text": "too late"}"#).await, 503);
+    assert_eq!(world.gateway.ended().await, Some(0), "the send hangs still");
+    world.gateway.spawn().await;
+    let unknown = world.delivery("unknown").await;
+    assert_eq!(unknown["code"], "restart", "it was left as being sent");
+    let records = world.gateway.audited(&session).await;
+    assert_eq!(of_kind(&records, "message_queued").len(), 1);
+    world.graph.open("held");
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_what_a_stranger_is_told() {
+    let mut world = World::with("access = \"pairing\"", "").await;
+    world.graph.next(Mishap::WaitsAt("held"));
+    world.says(&ana(), "wamid.1", "hello").await;
+    poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
+    world.gateway.sigterm().await;
+    assert_eq!(world.gateway.ended().await, Some(0), "it hangs still");
+    world.gateway.spawn().await;
+    world.says(&ana(), "wamid.2", "hello?").await;
+    world.reads(&ana(), 1).await;
+    world.graph.open("held");
 }
 
 #[tokio::test]

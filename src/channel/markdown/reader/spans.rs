@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::CowStr;
-
 use super::Reader;
 use crate::channel::markdown::html::Part;
 use crate::channel::markdown::line::{CodeSpan, Kind, Marks, Nth};
@@ -44,6 +42,17 @@ impl Reader {
                 Part::Text(text) => self.words(&text),
                 Part::Space => self.words(" "),
                 Part::Line => self.page.line_break(),
+                Part::Link(address) => {
+                    self.link(&address);
+                    self.html_links.push(self.links.len());
+                }
+                Part::LinkEnd if self.html_links.last() == Some(&self.links.len()) => self.close(),
+                Part::LinkEnd => {}
+                Part::Image { alt, address } => {
+                    self.open(&address, Shows::Image);
+                    self.words(&alt);
+                    self.close();
+                }
             }
         }
     }
@@ -86,21 +95,29 @@ impl Reader {
         })
     }
 
-    pub(super) fn link(&mut self, address: CowStr<'_>) {
+    pub(super) fn link(&mut self, address: &str) {
         let shows = match self.page.rules.link {
             Link::After(pair) => Shows::After(pair),
             Link::Around { most, after, .. } if address.is_empty() || address.len() > most => Shows::After(after),
-            Link::Around { .. } => Shows::Around(self.page.link(&address)),
+            Link::Around { .. } => Shows::Around(self.page.link(address)),
         };
         self.open(address, shows);
     }
 
-    pub(super) fn open(&mut self, address: CowStr<'_>, shows: Shows) {
-        self.addresses.insert(address.to_string());
-        self.links.push(OpenLink { address: address.into_string(), from: self.page.mark(), shows });
+    pub(super) fn open(&mut self, address: &str, shows: Shows) {
+        self.addresses.insert(address.to_owned());
+        self.links.push(OpenLink { address: address.to_owned(), from: self.page.mark(), shows });
+    }
+
+    /// Ends the links of HTML that nothing ended before what they stand in does.
+    pub(super) fn close_html(&mut self) {
+        while self.html_links.last() == Some(&self.links.len()) {
+            self.close();
+        }
     }
 
     pub(super) fn close(&mut self) {
+        self.html_links.pop_if(|depth| *depth == self.links.len());
         let Some(link) = self.links.last() else { return };
         let (address, from, shows) = (link.address.clone(), link.from, link.shows);
         let text = self.page.since(from).trim();

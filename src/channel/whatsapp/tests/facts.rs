@@ -12,7 +12,7 @@ fn text(kind: &str, rest: &serde_json::Value) -> String {
 fn a_form_comes_as_a_fact() {
     let reply =
         json!({"interactive": {"type": "nfm_reply", "nfm_reply": {"name": "flow", "body": "Sent", "response_json": "{\"a\":\n\"b\"}"}}});
-    assert_eq!(text("interactive", &reply), r#"[Answers to the form "flow": {"a": "b"}]"#);
+    assert_eq!(text("interactive", &reply), r#"[Answers to the form "flow": "{'a': 'b'}"]"#);
     let long = json!({"interactive": {"type": "nfm_reply", "nfm_reply": {"response_json": "x".repeat(100_000)}}});
     assert!(text("interactive", &long).chars().count() < 2_100);
 }

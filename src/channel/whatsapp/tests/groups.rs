@@ -31,13 +31,6 @@ fn the_words_stay_as_they_were_written() {
 }
 
 #[test]
-fn the_configured_number_is_a_name_as_well() {
-    let body = from_ana("text", &json!({"text": {"body": "hi @4915550"}, "group_id": "GRP1"}));
-    let found = super::super::receive::items(&body, Some("+49 155-50"));
-    assert!(matches!(&found[0].inbound, Inbound::Message(message) if message.addressed));
-}
-
-#[test]
 fn a_retraction_and_a_press_say_which_group() {
     let body = from_ana("revoke", &json!({"revoke": {"original_message_id": "wamid.0"}, "group_id": "GRP1"}));
     assert!(matches!(one(body), Inbound::Retract { group: Some(group), .. } if group == "GRP1"));

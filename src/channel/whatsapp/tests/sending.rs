@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use super::*;
-use crate::channel::messenger::{DeliveryError, ErrorClass, Quotes, Receipt};
+use crate::channel::messenger::{DeliveryError, ErrorClass, Quotes, Receipt, Say};
 use crate::domain::delivery::{Button, Part};
 use crate::test_server::TestServer;
 
@@ -85,8 +85,13 @@ async fn the_number_decides_and_not_the_status() {
 async fn an_answer_without_a_number_goes_by_its_status() {
     let after = Some(Duration::from_secs(7));
     let cases = [
-        (503, "retry-after: 7\r\n", ErrorClass::Retry { after }),
-        (429, "", ErrorClass::Retry { after: None }),
+        (429, "retry-after: 7\r\n", ErrorClass::Retry { after }),
+        (425, "", ErrorClass::Retry { after: None }),
+        (408, "", ErrorClass::Ambiguous),
+        (500, "", ErrorClass::Ambiguous),
+        (502, "", ErrorClass::Ambiguous),
+        (503, "retry-after: 7\r\n", ErrorClass::Ambiguous),
+        (504, "", ErrorClass::Ambiguous),
         (401, "", ErrorClass::Account),
         (302, "location: http://127.0.0.1:1/\r\n", ErrorClass::Account),
         (404, "", ErrorClass::Final),
@@ -165,4 +170,28 @@ fn a_group_is_never_sent_buttons() {
 fn its_pace_is_metas() {
     let pace = account().pace();
     assert_eq!((pace.window, pace.spacing, pace.burst), (Some(Duration::from_secs(86_400)), Duration::from_secs(6), 10));
+}
+
+/// No request can be made with such a token, for anybody.
+#[tokio::test]
+async fn what_cannot_be_asked_at_all_is_the_accounts_fault() {
+    let server = answering(http(200, "", SENT)).await;
+    let graph = crate::channel::whatsapp::graph::Graph::new(
+        client().unwrap(),
+        &format!("http://127.0.0.1:{}/v26.0", server.port),
+        LINE,
+        "two\nlines".to_owned().into(),
+    );
+    let error = graph.send(&serde_json::json!({})).await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.class, server.connections()), ("bad_request", ErrorClass::Account, 0));
+}
+
+#[test]
+fn an_answer_without_an_end_ends_honestly() {
+    let of = |messages: usize| account().render(Say::Markdown(&"word ".repeat(800 * messages)), &phone());
+    let (fits, cut) = (of(11), of(40));
+    assert!(fits.len() <= 12 && fits.iter().all(|part| part.text.starts_with("word")), "{}", fits.len());
+    assert_eq!(cut.len(), 12);
+    assert!(cut[..11].iter().all(|part| part.text.starts_with("word") && part.text.ends_with("word")));
+    assert!(cut[11].text.contains("longer than can be sent here") && cut[11].text.contains("Ask me for the next part"));
 }

@@ -21,9 +21,8 @@ const TEXT: usize = MAX_CHARS;
 
 /// Reads the PDF on standard input and says what is in it. Called first in a process, and last.
 pub fn main() -> ExitCode {
-    let limited = setrlimit(Resource::RLIMIT_DATA, MEMORY, MEMORY).is_ok() && setrlimit(Resource::RLIMIT_CPU, CPU, CPU).is_ok();
     let mut bytes = Vec::new();
-    if !limited || std::io::stdin().read_to_end(&mut bytes).is_err() {
+    if limit().is_err() || std::io::stdin().read_to_end(&mut bytes).is_err() {
         return ExitCode::FAILURE;
     }
     let said = serde_json::to_vec(&read(&bytes)).unwrap_or_default();
@@ -32,6 +31,13 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
+}
+
+/// Also no core: at its limits the process is killed, and a stranger's file would lie on the disk.
+fn limit() -> nix::Result<()> {
+    setrlimit(Resource::RLIMIT_DATA, MEMORY, MEMORY)?;
+    setrlimit(Resource::RLIMIT_CPU, CPU, CPU)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)
 }
 
 /// What is in a PDF. Unbounded in time and memory but for the limits of its process.
