@@ -30,6 +30,7 @@ use stopped::Stopped;
 
 mod courier;
 mod fetch;
+mod caveat;
 pub mod metrics;
 mod spacing;
 mod stopped;
@@ -194,7 +195,10 @@ impl DeliverySink for Outbox {
     fn parts(&self, to: &Address, say: Say<'_>) -> Vec<Part> {
         let Some(account) = self.0.accounts.of(to) else { return Vec::new() };
         let rendered = match say {
-            Say::Done(done) => Rendered::Markdown(&done.answer),
+            Say::Done(done) => {
+                whole = caveat::with_caveat(done);
+                Rendered::Markdown(&whole)
+            }
             Say::Text(text) => Rendered::Markdown(text),
             Say::Approval { approval_id, tool, args, decisions } => {
                 Rendered::Approval { approval_id, tool, args: args.as_str(), decisions }
@@ -203,6 +207,7 @@ impl DeliverySink for Outbox {
         account.messenger.render(rendered, to)
     }
 
+        let whole;
     fn due(&self, session: &SessionId) {
         if self.0.sessions.get().is_none() {
             lock(&self.0.early).insert(session.clone());
