@@ -34,7 +34,7 @@ use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
 
 mod profiles;
-mod search;
+pub(super) mod search;
 
 use profiles::AccountProfiles;
 

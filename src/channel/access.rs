@@ -24,6 +24,18 @@ pub enum Access {
     Disabled,
 }
 
+impl Access {
+    /// As the configuration has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pairing => "pairing",
+            Self::Allowlist => "allowlist",
+            Self::Open => "open",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
 /// Whether groups are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
