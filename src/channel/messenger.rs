@@ -38,7 +38,7 @@ impl VerifiedRequest {
     }
 }
 
-/// Why a request is not what it says. The sender is told no more than the status.
+/// Why a request is not what it says; [`Messenger::why`] has it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// 401: no proof at all.
@@ -229,6 +229,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// What it is not.
     fn verify(&self, request: WebhookRequest) -> Result<VerifiedRequest, Refusal>;
+
+    /// What does not fit in a request of that method, for the sender and the operator's log; without secrets.
+    fn why(&self, method: &Method, refusal: Refusal) -> &'static str;
 
     /// Reads it. Never fails: what cannot be read is [`Inbound::Ignored`].
     fn receive(&self, request: &VerifiedRequest) -> Received;

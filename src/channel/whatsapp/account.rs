@@ -1,5 +1,6 @@
 //! One number of the operator's, as a [`Messenger`].
 
+use axum::http::Method;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
@@ -69,6 +70,10 @@ impl Messenger for WhatsApp {
     fn verify(&self, request: WebhookRequest) -> Result<VerifiedRequest, Refusal> {
         webhook::check(&request, &self.settings.app_secret, &self.settings.verify_token)?;
         Ok(VerifiedRequest::vouched(request))
+    }
+
+    fn why(&self, method: &Method, refusal: Refusal) -> &'static str {
+        webhook::why(method, refusal)
     }
 
     fn receive(&self, request: &VerifiedRequest) -> Received {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{World, ana, bo};
 use crate::harness::graph::VERIFY_TOKEN;
-use crate::harness::hook::{MAIN, SECOND, signature};
+use crate::harness::hook::{Hook, MAIN, SECOND, signature};
 use crate::harness::{Reply, of_kind, poll};
 
 #[tokio::test]
@@ -72,6 +72,30 @@ async fn a_picture_with_a_caption_is_fetched_before_its_turn() {
 
 /// zeptoclaw#317: an unsigned request was taken.
 #[tokio::test]
+/// Whoever sets a webhook up sees which of his settings does not fit.
+#[tokio::test]
+async fn what_is_refused_is_said_in_the_answer_and_once_in_the_log() {
+    let world = World::new().await;
+    let body = MAIN.envelope(&[&ana()], &[ana().says("wamid.1", "hello")]).to_string();
+    let stranger = Hook { account: "main", line: "999" };
+    for _ in 0..3 {
+        let unsigned = MAIN.signed_as(&world.gateway, body.as_bytes(), None).await.any_problem(401);
+        assert_eq!(unsigned["detail"], "the request has no X-Hub-Signature-256");
+        let wrong = MAIN.signed_as(&world.gateway, body.as_bytes(), Some(&signature(b"{}"))).await.any_problem(403);
+        assert_eq!(wrong["detail"], "the request's X-Hub-Signature-256 does not fit the account's app_secret");
+        let token = MAIN.handshake(&world.gateway, "subscribe", "guessed", "1").await.any_problem(403);
+        assert!(token["detail"].as_str().is_some_and(|detail| detail.contains("verify_token")), "{token}");
+        world.gateway.get("/channels/whatsapp/mian%0a%1b[31m?hub.mode=subscribe").await.problem(404, "not_found");
+        stranger.one(&world.gateway, &ana(), ana().says("wamid.2", "hello")).await;
+    }
+    let log = world.gateway.log();
+    let warned = |words: &str| log.lines().filter(|line| line.contains("WARN") && line.contains(words)).count();
+    for words in ["has no X-Hub", "does not fit the account's app_secret", "hub.verify_token is not", "mian??", "number id 999"] {
+        assert_eq!(warned(words), 1, "{words}: {log}");
+    }
+    assert!(!log.contains('\u{1b}') && !log.contains("guessed") && !log.contains(VERIFY_TOKEN), "{log}");
+}
+
 async fn report_08_what_is_not_signed_is_refused() {
     let world = World::new().await;
     let body = MAIN.envelope(&[&ana()], &[ana().says("wamid.1", "hello")]).to_string();
