@@ -245,6 +245,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// the address was captured with. Dropped, it may or may not have sent.
     fn deliver(&self, to: &Address, part: &Part, token: &str, quotes: Quotes) -> BoxFuture<'static, Result<Receipt, DeliveryError>>;
 
+    /// What an operator does about an error of the class [`ErrorClass::Account`] with that code, as a clause of a sentence.
+    fn remedy(&self, code: &str) -> &'static str;
+
     /// Shows there that the message was read and an answer is being written, for about [`Pace::typing`]. Best effort.
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>>;
 

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::graph::Graph;
-use super::{media, receive, render, request, webhook};
+use super::{errors, media, receive, render, request, webhook};
 use crate::channel::messenger::{
     DeliveryError, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest, WebhookRequest,
 };
@@ -98,6 +98,10 @@ impl Messenger for WhatsApp {
         let graph = self.graph.clone();
         let body = request::message(to, part, token, quotes);
         Box::pin(async move { graph.send(&body).await })
+    }
+
+    fn remedy(&self, code: &str) -> &'static str {
+        errors::remedy(code)
     }
 
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>> {
