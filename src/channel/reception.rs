@@ -157,7 +157,7 @@ impl Reception {
             return Ok("unknown_line");
         };
         match item.inbound {
-            Inbound::Message(message) => self.message(account, message).await,
+            Inbound::Message(message) => self.heard(account, message).await,
             Inbound::Decision { from, group, approval_id, decision, sent_at, .. } => {
                 self.decision(account, &decision::Press { from, group, approval_id, decision, sent_at }).await
             }
