@@ -34,6 +34,8 @@ async fn a_message_is_answered_where_it_came_from() {
     let session = world.session().await;
     let state = world.gateway.state(&session).await;
     assert_eq!((&state["channel"], &state["agent"]), (&json!("whatsapp"), &json!("default")));
+    let row = world.gateway.get("/v1/sessions?channel=whatsapp").await.expect(200)["data"][0].clone();
+    assert_eq!((&row["account"], row.get("title")), (&json!("main"), None));
     let records = world.gateway.audited(&session).await;
     let queued = &of_kind(&records, "message_queued")[0];
     assert_eq!(queued["author"], json!(format!("whatsapp:main:phone:{}", ana().number())));
@@ -70,8 +72,6 @@ async fn a_picture_with_a_caption_is_fetched_before_its_turn() {
     assert_eq!((kept.len(), &kept[0]["bytes"]), (1, &json!(15)));
 }
 
-/// zeptoclaw#317: an unsigned request was taken.
-#[tokio::test]
 /// Whoever sets a webhook up sees which of his settings does not fit.
 #[tokio::test]
 async fn what_is_refused_is_said_in_the_answer_and_once_in_the_log() {
@@ -96,6 +96,8 @@ async fn what_is_refused_is_said_in_the_answer_and_once_in_the_log() {
     assert!(!log.contains('\u{1b}') && !log.contains("guessed") && !log.contains(VERIFY_TOKEN), "{log}");
 }
 
+/// zeptoclaw#317: an unsigned request was taken.
+#[tokio::test]
 async fn report_08_what_is_not_signed_is_refused() {
     let world = World::new().await;
     let body = MAIN.envelope(&[&ana()], &[ana().says("wamid.1", "hello")]).to_string();
