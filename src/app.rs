@@ -33,7 +33,7 @@ mod channels;
 pub mod key_file;
 pub mod metrics;
 
-use agents::Agents;
+use agents::{Agents, search};
 use key_file::KeyFile;
 use metrics::Metrics;
 
@@ -64,6 +64,8 @@ pub struct App {
     /// For the start lines: how to get in, and what answers.
     pub welcome: Welcome,
     pub model: String,
+    /// What else is set up, a start line each: accounts of messaging channels, and who searches the web.
+    pub set_up: Vec<String>,
     /// What the configuration says and nothing makes use of, a sentence each.
     pub warnings: Vec<String>,
 }
@@ -111,8 +113,9 @@ impl App {
             told: Told::default(),
         });
         let (model, warnings) = (agents.default_model(), warnings(config, &agents));
+        let set_up = channels::lines(config).into_iter().chain(search::line(config)).collect();
         let router = router::router(gateway);
-        Ok(Self { router, sessions, outbox, reception, drain, draining, store, metrics, welcome, model, warnings })
+        Ok(Self { router, sessions, outbox, reception, drain, draining, store, metrics, welcome, model, set_up, warnings })
     }
 
     /// Checks all that can be checked without opening the store; gives what may be meant otherwise, a sentence each.
@@ -132,7 +135,7 @@ impl App {
 
 fn warnings(config: &Config, agents: &Agents) -> Vec<String> {
     let channels = channels::warnings(config, |agent| agents.asks(agent));
-    agents.idle_providers(config).into_iter().chain(channels).collect()
+    agents.idle_providers(config).into_iter().chain(search::passed_over(config)).chain(channels).collect()
 }
 
 /// One sentence: the error says its own causes, which a chain would say again.

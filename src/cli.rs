@@ -135,6 +135,7 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
         "Model: {}",
         if app.model == "demo" { "demo, offline; set OPENAI_API_KEY or ANTHROPIC_API_KEY for a real one" } else { &app.model }
     );
+    app.set_up.iter().for_each(|line| println!("{line}"));
     match &app.welcome {
         Welcome::LocalKey { page } => println!("Page, with the local key: {page}"),
         Welcome::AdminKey { page, file } => println!("Page: {page}#key=KEY, with the administrator's key from {}", file.display()),

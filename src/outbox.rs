@@ -21,16 +21,20 @@ use tracing::{error, info};
 use crate::channel::accounts::Accounts;
 use crate::channel::messenger::Say as Rendered;
 use crate::domain::delivery::Part;
-use crate::domain::{Address, SessionId};
+use crate::domain::{Address, SessionId, Timestamp};
 use crate::meter::Meter;
 use crate::session::Sessions;
 use crate::session::delivery::{DeliverySink, Say, Typing};
+use reach::Reach;
 use spacing::Spacing;
 use stopped::Stopped;
+pub use stopped::StoppedAccount;
 
+mod caveat;
 mod courier;
 mod fetch;
 pub mod metrics;
+mod reach;
 mod spacing;
 mod stopped;
 mod typing;
@@ -56,6 +60,7 @@ struct Shared {
     work: Mutex<HashMap<(SessionId, Work), Again>>,
     spacing: Spacing,
     stopped: Stopped,
+    reach: Reach,
     fetches: Arc<Semaphore>,
     tasks: TaskTracker,
     /// No part is claimed any more, and nothing is waited for.
@@ -96,6 +101,7 @@ impl Outbox {
             work: Mutex::default(),
             spacing: Spacing::default(),
             stopped,
+            reach: Reach::default(),
             fetches: Arc::new(Semaphore::new(FETCHES)),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
@@ -133,9 +139,14 @@ impl Outbox {
         Resumed::Account
     }
 
-    /// The accounts by which nothing can be sent now, as `whatsapp:main`, each with the platform's code.
-    pub fn stopped_accounts(&self) -> Vec<(String, String)> {
+    /// The accounts by which nothing can be sent now.
+    pub fn stopped_accounts(&self) -> Vec<StoppedAccount> {
         self.0.stopped.all()
+    }
+
+    /// The accounts whose every send has failed for more than a minute, as `whatsapp:main`, each with the time since when.
+    pub fn unreachable_accounts(&self, now: Timestamp) -> Vec<(String, Timestamp)> {
+        self.0.reach.troubles(now)
     }
 
     fn begin(&self, session: &SessionId, work: Work) {
@@ -193,8 +204,12 @@ impl Shared {
 impl DeliverySink for Outbox {
     fn parts(&self, to: &Address, say: Say<'_>) -> Vec<Part> {
         let Some(account) = self.0.accounts.of(to) else { return Vec::new() };
+        let whole;
         let rendered = match say {
-            Say::Done(done) => Rendered::Markdown(&done.answer),
+            Say::Done(done) => {
+                whole = caveat::with_caveat(done);
+                Rendered::Markdown(&whole)
+            }
             Say::Text(text) => Rendered::Markdown(text),
             Say::Approval { approval_id, tool, args, decisions } => {
                 Rendered::Approval { approval_id, tool, args: args.as_str(), decisions }

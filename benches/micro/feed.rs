@@ -73,7 +73,7 @@ impl Setup for OneAgent {
         Some(Arc::new(web::PROFILE.clone()))
     }
 
-    fn toolset(&self, _: &str, _: &str) -> Option<Arc<Toolset>> {
+    fn toolset(&self, _: &str, _: Option<&str>, _: &str) -> Option<Arc<Toolset>> {
         Some(Arc::new(Toolbox::default().toolset(&web::PROFILE)))
     }
 

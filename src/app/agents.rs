@@ -34,7 +34,7 @@ use crate::tool::web_search::WebSearch;
 use crate::tool::{Tool, Toolbox};
 
 mod profiles;
-mod search;
+pub(super) mod search;
 
 use profiles::AccountProfiles;
 
@@ -328,9 +328,15 @@ impl Setup for Agents {
         own.or_else(|| self.profiles.get(channel).cloned())
     }
 
-    fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>> {
+    fn toolset(&self, channel: &str, account: Option<&str>, agent: &str) -> Option<Arc<Toolset>> {
         let model = self.model(self.agents.get(agent)?, None).ok()?;
-        Some(Arc::new(self.toolbox_for(&model).toolset(self.profiles.get(channel)?)))
+        let of = |profile: &ChannelProfile| self.toolbox_for(&model).toolset(profile);
+        let usual = of(self.profiles.get(channel)?);
+        let own = account.and_then(|account| self.account(channel, account)).filter(|own| own.has_approvers());
+        Some(Arc::new(match own {
+            Some(own) => profiles::for_approvers_too(usual, &of(&own.approving)),
+            None => usual,
+        }))
     }
 
     fn knows_model(&self, agent: &str, model: &str) -> Result<(), String> {

@@ -10,8 +10,10 @@ use crate::channel::access::{Access, Rules, recipient};
 use crate::channel::accounts::{Account, Accounts};
 use crate::channel::whatsapp::{Settings, WhatsApp, client};
 use crate::config::Config;
+use crate::config::auth::Auth;
 use crate::config::channels::whatsapp::{GRAPH_URL, WhatsApp as Configured};
-use crate::domain::Recipient;
+use crate::domain::principal::DEFAULT_TENANT;
+use crate::domain::{Recipient, Scope};
 
 /// All accounts that are configured.
 ///
@@ -57,6 +59,18 @@ fn rules(account: &Configured) -> Rules {
     }
 }
 
+/// A start line for each account: where its platform calls, and who is answered.
+pub(super) fn lines(config: &Config) -> Vec<String> {
+    let line = |(name, account): (&String, &Configured)| {
+        let (number, tenant) = (account.phone_number_id.as_deref().unwrap_or_default(), &account.tenant);
+        format!(
+            "WhatsApp {name}: webhook /channels/whatsapp/{name}, number id {number}, access {}, tenant {tenant}",
+            account.access.as_str()
+        )
+    };
+    config.channels.whatsapp.iter().map(line).collect()
+}
+
 /// What an operator may not have meant, a sentence for each. `asks` is whether any tool of that agent would ask for permission.
 pub(super) fn warnings(config: &Config, asks: impl Fn(&str) -> bool) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -64,6 +78,13 @@ pub(super) fn warnings(config: &Config, asks: impl Fn(&str) -> bool) -> Vec<Stri
         let mut warn = |why: &str| warnings.push(format!("channels.whatsapp.{name}: {why}"));
         if account.access == Access::Open {
             warn("access = \"open\" answers everybody who has the number, at your expense");
+        }
+        if account.access == Access::Pairing && !has_admin(&config.auth, &account.tenant) {
+            let tenant = &account.tenant;
+            warn(&format!("nobody can let people of tenant {tenant:?} in: no key with the scope admin is of it"));
+        }
+        if account.graph_url.as_deref().is_some_and(is_unversioned) {
+            warn("graph_url has no version: it belongs to it, as in https://graph.facebook.com/v26.0");
         }
         if account.graph_url.as_deref().is_some_and(is_bare) {
             warn("graph_url is neither https nor this machine: the access token goes over the network in the clear");
@@ -73,6 +94,17 @@ pub(super) fn warnings(config: &Config, asks: impl Fn(&str) -> bool) -> Vec<Stri
         }
     }
     warnings
+}
+
+/// Whether any key administers that tenant. The usual one has the local key, whatever else there is.
+fn has_admin(auth: &Auth, tenant: &str) -> bool {
+    tenant == DEFAULT_TENANT || auth.keys.iter().any(|key| key.tenant == tenant && key.scopes.contains(&Scope::Admin))
+}
+
+/// Whether no part of the path is a version, as `v26.0` is.
+fn is_unversioned(url: &str) -> bool {
+    let is_version = |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    reqwest::Url::parse(url).is_ok_and(|url| !url.path().split('/').any(is_version))
 }
 
 /// Whether what is sent there can be read on the way.
@@ -87,7 +119,17 @@ fn is_bare(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_bare;
+    use super::{is_bare, is_unversioned};
+
+    #[test]
+    fn the_version_is_a_part_of_the_path() {
+        for url in ["https://graph.facebook.com/v26.0", "http://127.0.0.1:1/meta/v1/"] {
+            assert!(!is_unversioned(url), "{url}");
+        }
+        for url in ["https://graph.facebook.com", "https://v26.example/graph", "https://graph.facebook.com/version"] {
+            assert!(is_unversioned(url), "{url}");
+        }
+    }
 
     #[test]
     fn only_this_machine_may_be_spoken_to_in_the_clear() {

@@ -24,6 +24,18 @@ pub enum Access {
     Disabled,
 }
 
+impl Access {
+    /// As the configuration has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pairing => "pairing",
+            Self::Allowlist => "allowlist",
+            Self::Open => "open",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
 /// Whether groups are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -49,7 +61,7 @@ pub struct Rules {
     pub groups: Groups,
     /// How long the agent keeps out of a conversation after a person has answered in it.
     pub handoff_pause: Duration,
-    /// Codes that one stranger is given, and wrong codes that one caller may try in an hour.
+    /// Codes that one stranger is given, and wrong codes that one caller may try in ten minutes.
     pub pairing_attempts: u32,
     /// Older input is acknowledged and not run; `None` is any age.
     pub max_age: Option<Duration>,

@@ -38,7 +38,7 @@ impl VerifiedRequest {
     }
 }
 
-/// Why a request is not what it says. The sender is told no more than the status.
+/// Why a request is not what it says; [`Messenger::why`] has it in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// 401: no proof at all.
@@ -230,6 +230,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// What it is not.
     fn verify(&self, request: WebhookRequest) -> Result<VerifiedRequest, Refusal>;
 
+    /// What does not fit in a request of that method, for the sender and the operator's log; without secrets.
+    fn why(&self, method: &Method, refusal: Refusal) -> &'static str;
+
     /// Reads it. Never fails: what cannot be read is [`Inbound::Ignored`].
     fn receive(&self, request: &VerifiedRequest) -> Received;
 
@@ -241,6 +244,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// Sends one part. `token` comes back in its statuses where the platform can do that; `quotes` whether the part answers the message that
     /// the address was captured with. Dropped, it may or may not have sent.
     fn deliver(&self, to: &Address, part: &Part, token: &str, quotes: Quotes) -> BoxFuture<'static, Result<Receipt, DeliveryError>>;
+
+    /// What an operator does about an error of the class [`ErrorClass::Account`] with that code, as a clause of a sentence.
+    fn remedy(&self, code: &str) -> &'static str;
 
     /// Shows there that the message was read and an answer is being written, for about [`Pace::typing`]. Best effort.
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>>;

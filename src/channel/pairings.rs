@@ -18,7 +18,7 @@ use crate::store::{Store, StoreError};
 /// How long a code counts.
 pub const VALID: Duration = Duration::from_secs(60 * 60);
 /// Within which wrong codes of one caller are counted.
-const TRIES_KEPT: Duration = Duration::from_secs(60 * 60);
+const TRIES_KEPT: Duration = Duration::from_secs(10 * 60);
 /// What codes are made of: nothing that is taken for something else when it is read aloud or copied by hand. 32 of them, so five bits each.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /// Of a code; forty bits.

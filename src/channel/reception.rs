@@ -5,14 +5,14 @@
 //! known by their ids when they come again. No item's failure costs a sibling.
 //!
 //! Read [`access`](super::access) and [`accounts`](super::accounts) first, then `message` (words), `place` (whose conversation), `stranger`,
-//! `decision`, and `outside` (what became of ours, echoes, new ids).
+//! `decision`, `outside` (what became of ours, echoes, new ids), and `complaints` (what the log is told of requests that lead to nothing).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{debug, warn};
+use tracing::warn;
 
 use super::accounts::{Account, Accounts};
 use super::messenger::{HttpReply, Inbound, Item, Received, Refusal, WebhookRequest};
@@ -23,18 +23,22 @@ use crate::meter::Meter;
 use crate::session::{SessionError, Sessions};
 use crate::store::{Store, StoreError};
 
+mod complaints;
 mod decision;
 mod message;
 mod outside;
 mod place;
 mod stranger;
 
+use complaints::Complaints;
+
 /// What a webhook's request is answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// All of it is durable.
     Taken(HttpReply),
-    Refused(Refusal),
+    /// And why, without secrets.
+    Refused(Refusal, &'static str),
     /// There is no such account.
     Unknown,
     /// Not all of it could be made durable: the platform is to send it again.
@@ -83,6 +87,7 @@ pub struct Reception {
     /// Codes that are being told now.
     telling: Arc<Mutex<BTreeSet<String>>>,
     stop: CancellationToken,
+    complaints: Complaints,
     meter: Meter,
 }
 
@@ -102,18 +107,25 @@ impl Reception {
             said: Arc::default(),
             telling: Arc::default(),
             stop,
+            complaints: Complaints::default(),
             meter: meter.clone(),
         }
     }
 
     /// Takes a request to that account. Not cancel-safe in that a request that is dropped was taken in part; the platform sends it again.
     pub async fn take(&self, channel: &str, account: &str, request: WebhookRequest) -> Answer {
-        let Some(account) = self.accounts.get(channel, account) else { return Answer::Unknown };
+        let Some(account) = self.accounts.get(channel, account) else {
+            self.complaints.no_account(channel, account, self.clock.now());
+            return Answer::Unknown;
+        };
+        let method = request.method.clone();
         let verified = match account.messenger.verify(request) {
             Ok(verified) => verified,
             Err(refusal) => {
+                let why = account.messenger.why(&method, refusal);
+                self.complaints.refused(account, refusal, why, self.clock.now());
                 self.count(account, "refused");
-                return Answer::Refused(refusal);
+                return Answer::Refused(refusal, why);
             }
         };
         let Received { items, reply } = account.messenger.receive(&verified);
@@ -166,11 +178,11 @@ impl Reception {
             return Ok(why);
         }
         let Some(account) = self.accounts.by_line(asked, &item.line) else {
-            debug!(account = asked.scope(), line = item.line, "an item came to a number that is not configured");
+            self.complaints.no_line(asked, &item.line, self.clock.now());
             return Ok("unknown_line");
         };
         match item.inbound {
-            Inbound::Message(message) => self.message(account, message).await,
+            Inbound::Message(message) => self.heard(account, message).await,
             Inbound::Decision { from, group, approval_id, decision, sent_at, .. } => {
                 self.decision(account, &decision::Press { from, group, approval_id, decision, sent_at }).await
             }

@@ -16,6 +16,8 @@ pub struct Overview {
     pub owner: String,
     pub channel: String,
     pub agent: String,
+    /// On a messaging channel.
+    pub account: Option<String>,
     pub parent: Option<String>,
     pub title: Option<String>,
     pub metadata: Metadata,
@@ -57,6 +59,9 @@ pub enum Status {
 pub struct SessionObject {
     pub id: SessionId,
     pub channel: String,
+    /// On a messaging channel: the name of its account in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
     pub agent: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -89,6 +94,7 @@ impl Overview {
             owner: profile.principal.clone(),
             channel: profile.channel.clone(),
             agent: profile.agent.clone(),
+            account: profile.account.clone(),
             parent: profile.parent.clone(),
             title: profile.title.clone(),
             metadata: profile.metadata.clone(),
@@ -109,6 +115,7 @@ impl Overview {
         SessionObject {
             id: self.id.clone(),
             channel: self.channel.clone(),
+            account: self.account.clone(),
             agent: self.agent.clone(),
             title: self.title.clone(),
             metadata: self.metadata.clone(),

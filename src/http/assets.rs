@@ -72,7 +72,7 @@ async fn index(State(gateway): State<Gateway>, headers: HeaderMap) -> Response {
     static PLAIN: LazyLock<Asset> = LazyLock::new(|| Asset::new("index.html", INDEX.as_bytes()));
     static DEMO: LazyLock<Asset> =
         LazyLock::new(|| Asset::new("index.html", INDEX.replacen("<body>", "<body class=\"with-demo\">", 1).into_bytes()));
-    let tools = gateway.sessions.settings().setup.toolset("web", "default");
+    let tools = gateway.sessions.settings().setup.toolset("web", None, "default");
     let has_demo = tools.is_some_and(|set| set.tools.iter().any(|tool| tool.spec.name == "demo_booking"));
     if has_demo { DEMO.serve(&headers) } else { PLAIN.serve(&headers) }
 }

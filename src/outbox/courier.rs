@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use super::Shared;
 use super::metrics::SENDS;
@@ -23,6 +23,9 @@ use crate::store::Most;
 const RECORD_TRIES: u32 = 5;
 /// Between them.
 const RECORD_WAIT: Duration = Duration::from_millis(500);
+
+/// The attempt whose failure is told: a platform that is busy for a moment is no news.
+const TOLD_AT: u32 = 2;
 
 /// Sends what is due, until nothing is.
 pub(super) async fn run(shared: &Arc<Shared>, sessions: &Sessions, session: &SessionId) {
@@ -83,16 +86,20 @@ async fn send(shared: &Arc<Shared>, sessions: &Sessions, lease: &Lease, account:
         sent = AssertUnwindSafe(account.messenger.deliver(&claimed.to, &claimed.content, &token, quotes)).catch_unwind() => sent,
     };
     let error = match sent {
-        Ok(Ok(receipt)) => return Some(PartOutcome::Sent { channel_message_id: receipt.message }),
+        Ok(Ok(receipt)) => {
+            reached(shared, claimed);
+            return Some(PartOutcome::Sent { channel_message_id: receipt.message });
+        }
         Ok(Err(error)) => error,
         // it may have gone out before
         Err(_) => DeliveryError { code: "internal".to_owned(), class: ErrorClass::Ambiguous, detail: "the adapter panicked".to_owned() },
     };
     let settings = sessions.settings();
     let (outcome, standing) = verdict(&error, claimed.attempt, settings.clock.now(), settings.ids.uuid());
-    tell(claimed, &error);
+    tell(claimed, &error, &outcome);
+    shared.reach.failed(&claimed.to, error.class, settings.clock.now());
     if standing == verdict::Account::Stopped {
-        shared.stopped.stop(&claimed.to, &error);
+        shared.stopped.stop(&claimed.to, &error, account.messenger.remedy(&error.code));
     }
     Some(outcome)
 }
@@ -102,15 +109,27 @@ fn is_closed(window: Option<Duration>, last_inbound: Option<Timestamp>, now: Tim
     window.zip(last_inbound).is_some_and(|(window, at)| now.since(at) >= window)
 }
 
-fn tell(claimed: &Claimed, error: &DeliveryError) {
+/// The platform took a part.
+fn reached(shared: &Shared, claimed: &Claimed) {
+    shared.reach.sent(&claimed.to);
+    if claimed.attempt >= TOLD_AT {
+        let (delivery, part, attempt) = (&claimed.delivery_id, claimed.part, claimed.attempt);
+        info!(%delivery, part, attempt, "a part was sent after all");
+    }
+}
+
+fn tell(claimed: &Claimed, error: &DeliveryError, outcome: &PartOutcome) {
     let DeliveryError { code, class, detail } = error;
     let (delivery, part, attempt) = (&claimed.delivery_id, claimed.part, claimed.attempt);
-    match class {
-        ErrorClass::Retry { .. } | ErrorClass::TooFast { .. } | ErrorClass::Closed => {
-            debug!(%delivery, part, attempt, code, detail, "a part was not sent yet");
+    match outcome {
+        // once is nothing, and every time is too often
+        PartOutcome::Failed { retry_at, .. } if attempt == TOLD_AT && *class != ErrorClass::Account => {
+            warn!(%delivery, part, attempt, code, detail, ?class, "a part was not sent twice in a row; it is tried again at {retry_at}, and so on");
         }
-        ErrorClass::Account | ErrorClass::Final | ErrorClass::Ambiguous => {
-            warn!(%delivery, part, attempt, code, detail, ?class, "a part was not sent, or may not have been");
+        PartOutcome::Dead { .. } => warn!(%delivery, part, attempt, code, detail, ?class, "a part is given up"),
+        PartOutcome::Unknown { .. } => warn!(%delivery, part, attempt, code, detail, ?class, "nobody knows whether a part was sent"),
+        PartOutcome::Failed { .. } | PartOutcome::Held { .. } | PartOutcome::Sent { .. } => {
+            debug!(%delivery, part, attempt, code, detail, ?class, "a part was not sent yet");
         }
     }
 }

@@ -20,9 +20,21 @@ pub(super) struct Stopped {
     gauges: BTreeMap<(String, String), Gauge>,
 }
 
+/// An account by which nothing can be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoppedAccount {
+    /// As `whatsapp:main`.
+    pub account: String,
+    /// The platform's code.
+    pub code: String,
+    /// What its operator does about it.
+    pub remedy: &'static str,
+}
+
 #[derive(Debug)]
 struct Standstill {
     code: String,
+    remedy: &'static str,
     /// Sessions whose parts wait for it.
     waiting: BTreeSet<SessionId>,
 }
@@ -42,7 +54,7 @@ impl Stopped {
     }
 
     /// The platform refused the account itself.
-    pub(super) fn stop(&self, to: &Address, error: &DeliveryError) {
+    pub(super) fn stop(&self, to: &Address, error: &DeliveryError, remedy: &'static str) {
         let key = key(to);
         let mut accounts = lock(&self.accounts);
         if accounts.contains_key(&key) {
@@ -56,10 +68,10 @@ impl Stopped {
             account = to.account,
             code = error.code,
             detail = error.detail,
-            "nothing can be sent by this account: look at its access token and its standing with the platform; then restart, or retry one of \
-             its deliveries (POST /v1/deliveries/{{id}}/retry). What waits is kept"
+            "nothing can be sent by this account: {remedy}; then restart, or retry one of its deliveries (POST /v1/deliveries/{{id}}/retry). \
+             What waits is kept"
         );
-        accounts.insert(key, Standstill { code: error.code.clone(), waiting: BTreeSet::new() });
+        accounts.insert(key, Standstill { code: error.code.clone(), remedy, waiting: BTreeSet::new() });
     }
 
     /// Whether the account is stopped; then the session is noted, and is due when it goes on.
@@ -80,9 +92,13 @@ impl Stopped {
         Some(waiting)
     }
 
-    pub(super) fn all(&self) -> Vec<(String, String)> {
-        let accounts = lock(&self.accounts);
-        accounts.iter().map(|((channel, account), standstill)| (format!("{channel}:{account}"), standstill.code.clone())).collect()
+    pub(super) fn all(&self) -> Vec<StoppedAccount> {
+        let stopped = |((channel, account), standstill): (&(String, String), &Standstill)| StoppedAccount {
+            account: format!("{channel}:{account}"),
+            code: standstill.code.clone(),
+            remedy: standstill.remedy,
+        };
+        lock(&self.accounts).iter().map(stopped).collect()
     }
 }
 

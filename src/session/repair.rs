@@ -104,7 +104,7 @@ fn rests_on_pages(reason: DoneReason) -> bool {
 }
 
 /// What a sender reads when a turn ended and the model had said nothing: one sentence, for a phone too.
-fn unsaid(reason: DoneReason, attended: bool) -> &'static str {
+pub fn unsaid(reason: DoneReason, attended: bool) -> &'static str {
     match reason {
         // who sits there has stopped it, and sees that it stopped; elsewhere it was somebody else
         DoneReason::Aborted if attended => "",

@@ -23,7 +23,7 @@ pub trait Setup: fmt::Debug + Send + Sync + 'static {
     fn profile(&self, channel: &str, account: Option<&str>) -> Option<Arc<ChannelProfile>>;
 
     /// The tools of a turn on that channel, and why others are absent.
-    fn toolset(&self, channel: &str, agent: &str) -> Option<Arc<Toolset>>;
+    fn toolset(&self, channel: &str, account: Option<&str>, agent: &str) -> Option<Arc<Toolset>>;
 
     /// Whether a message may ask for that model.
     ///

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::harness::gateway::{place, portico};
-use crate::harness::{Gateway, Provider, soon};
+use crate::harness::{Gateway, Provider, Settings, soon};
 
 /// Runs the binary to its end; exit code and everything it said.
 async fn run(dir: &Path, args: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
@@ -57,6 +57,56 @@ async fn a_base_url_that_nothing_asks_is_said_and_stops_nothing() {
     let (code, said) = run(&dir, &["check", "--config", "other.toml"], &[]).await;
     assert!(code != Some(0) && said.contains("begins with none of claude-, grok-, kimi-"), "{code:?} {said}");
     std::fs::remove_dir_all(dir).unwrap();
+}
+
+/// An account, so set up that nothing about it is worth a warning.
+fn account(name: &str, number: u32, more: &str) -> String {
+    let secrets = "app_secret = \"s\"\nverify_token = \"v\"\naccess_token = \"a\"";
+    format!("[channels.whatsapp.{name}]\nphone_number_id = \"{number}\"\n{secrets}\n{more}\n")
+}
+
+#[tokio::test]
+async fn what_nobody_can_administer_or_reach_is_said_before_it_hurts() {
+    let search = "[tools.web_search]\norder = [\"searxng\", \"tavily\", \"brave\"]\nbrave = { api_key = \"b\" }\n";
+    let main = account("main", 1, "tenant = \"other\"\ngraph_url = \"https://graph.facebook.com\"");
+    let dir = folder(&format!("{search}{main}"));
+    let (code, said) = run(&dir, &["check", "--config", "bad.toml"], &[]).await;
+    let expected = [
+        "warning: tools.web_search.order: searxng has no base_url, and is passed over",
+        "warning: tools.web_search.order: tavily has no key, and is passed over",
+        "warning: channels.whatsapp.main: nobody can let people of tenant \"other\" in: no key with the scope admin is of it",
+        "warning: channels.whatsapp.main: graph_url has no version: it belongs to it, as in https://graph.facebook.com/v26.0",
+    ];
+    let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning")).collect();
+    assert_eq!((code, warnings.as_slice()), (Some(0), expected.as_slice()), "{said}");
+    let hash = "a".repeat(64);
+    let key = |scope: &str| format!("[[auth.keys]]\nname = \"k\"\nhash = \"{hash}\"\ntenant = \"other\"\nscopes = [\"{scope}\"]\n");
+    for (scope, warned) in [("admin", false), ("approve", true)] {
+        let text = format!("{}{}", key(scope), account("main", 1, "tenant = \"other\""));
+        std::fs::write(dir.join("keys.toml"), text).unwrap();
+        let (code, said) = run(&dir, &["check", "--config", "keys.toml"], &[]).await;
+        assert!(code == Some(0) && said.contains("nobody can let people") == warned, "{scope}: {code:?} {said}");
+    }
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[tokio::test]
+async fn the_start_says_which_accounts_and_searches_there_are() {
+    let provider = Provider::start().await;
+    let search = "[tools.web_search.searxng]\nbase_url = \"http://127.0.0.1:9\"\n[tools.web_search.brave]\napi_key = \"b\"\n";
+    let tables = format!("{}{}{search}", account("main", 106, ""), account("sales", 107, "access = \"open\"\ntenant = \"acme\""));
+    let with = |tables| Settings { tables, ..Settings::default() };
+    provider.offers(&["web_search"]);
+    let gateway = Gateway::with(&provider, with(&tables)).await;
+    for line in [
+        "WhatsApp main: webhook /channels/whatsapp/main, number id 106, access pairing, tenant default",
+        "WhatsApp sales: webhook /channels/whatsapp/sales, number id 107, access open, tenant acme",
+        "Web search: brave, searxng",
+    ] {
+        assert!(gateway.log().lines().any(|said| said == line), "{line}: {}", gateway.log());
+    }
+    let log = Gateway::with(&provider, with("")).await.log();
+    assert!(!log.contains("WhatsApp") && !log.contains("Web search"), "{log}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod intake;
 mod outbox;
 mod people;
 mod routes;
+mod trouble;
 mod turns;
 
 use serde_json::Value;

@@ -9,6 +9,7 @@ use crate::channel::access::recipient;
 use crate::config::Config;
 use crate::config::channels::whatsapp::WhatsApp;
 use crate::domain::profile::Capabilities;
+use crate::domain::toolset::Toolset;
 use crate::domain::{Address, ChannelProfile, Recipient};
 
 /// What a messaging channel is on one of its accounts.
@@ -21,10 +22,22 @@ pub(super) struct AccountProfiles {
 }
 
 impl AccountProfiles {
+    pub(super) fn has_approvers(&self) -> bool {
+        !self.approvers.is_empty()
+    }
+
     /// Whether all who wait at these places may decide: a group never is, for buttons reach everybody there.
     pub(super) fn can_decide(&self, places: &[Address]) -> bool {
         !places.is_empty() && places.iter().all(|place| !place.is_group() && self.approvers.contains(&place.to))
     }
+}
+
+/// What is usual on an account, where some turns have what approvers may permit.
+pub(super) fn for_approvers_too(mut usual: Toolset, approving: &Toolset) -> Toolset {
+    for absent in usual.absent.iter_mut().filter(|absent| approving.get(absent.tool).is_some()) {
+        absent.reason = "it needs an approval: it is there only where an approver writes";
+    }
+    usual
 }
 
 /// Of each channel.

@@ -12,17 +12,38 @@ use crate::tool::web_search::{Access, SearchProvider, WebSearch, Wire};
 
 /// The tool, with whoever can be asked; without anybody it is absent from every channel.
 pub(super) fn web_search(config: &Config, client: reqwest::Client, clock: Arc<dyn Clock>) -> WebSearch {
-    let order = config.tools.web_search.order.as_ref();
-    let wires: Vec<Wire> = order.map_or_else(|| Wire::ALL.into(), |order| order.iter().copied().map(wire).collect());
-    let mut providers: Vec<SearchProvider> = Vec::new();
+    let providers = order(config).into_iter().filter_map(|wire| Some(SearchProvider::new(wire, access(config, wire)?)));
+    WebSearch::new(providers.collect(), client, clock, config.tools.timeout("web_search"))
+}
+
+/// Who is asked, in order, for the start line; `None` where there is nobody.
+pub(in crate::app) fn line(config: &Config) -> Option<String> {
+    let asked: Vec<&str> = order(config).into_iter().filter(|wire| access(config, *wire).is_some()).map(Wire::name).collect();
+    (!asked.is_empty()).then(|| format!("Web search: {}", asked.join(", ")))
+}
+
+/// Whom the operator named and nobody can ask, a sentence each.
+pub(in crate::app) fn passed_over(config: &Config) -> Vec<String> {
+    let named = config.tools.web_search.order.as_ref().map(|_| order(config)).unwrap_or_default();
+    let lacks = |wire: Wire| match wire {
+        Wire::Brave | Wire::Tavily | Wire::Exa => "key",
+        Wire::Searxng => "base_url",
+    };
+    let passed_over = named.into_iter().filter(|wire| access(config, *wire).is_none());
+    passed_over.map(|wire| format!("tools.web_search.order: {} has no {}, and is passed over", wire.name(), lacks(wire))).collect()
+}
+
+/// Each once.
+fn order(config: &Config) -> Vec<Wire> {
+    let said = config.tools.web_search.order.as_ref();
+    let wires: Vec<Wire> = said.map_or_else(|| Wire::ALL.into(), |order| order.iter().copied().map(wire).collect());
+    let mut once: Vec<Wire> = Vec::new();
     for wire in wires {
-        if providers.iter().all(|known| known.name() != wire.name())
-            && let Some(access) = access(config, wire)
-        {
-            providers.push(SearchProvider::new(wire, access));
+        if once.iter().all(|known| known.name() != wire.name()) {
+            once.push(wire);
         }
     }
-    WebSearch::new(providers, client, clock, config.tools.timeout("web_search"))
+    once
 }
 
 /// `None` where there is no key, or no address.

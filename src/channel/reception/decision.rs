@@ -4,17 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Outcome, Reception};
+use super::{Outcome, Reception, Undone};
 use crate::channel::access::reachable_at;
 use crate::channel::accounts::Account;
-use crate::channel::messenger::Person;
+use crate::channel::messenger::{InboundMessage, Person};
 use crate::domain::pending::{Decision, ItemKind};
-use crate::domain::{ApprovalId, Timestamp};
+use crate::domain::{Address, ApprovalId, Timestamp};
 use crate::session::Lease;
 use crate::session::command::{Resolution, Resolved, SessionError, standing};
 
 const OVER: &str = "That request is over.";
 const NOT_YOU: &str = "You cannot decide this.";
+const WAITS: &str = "I am waiting for your decision: please use the buttons above.";
 /// How seldom a place is told so.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
@@ -26,6 +27,13 @@ pub(super) struct Press {
     pub(super) approval_id: ApprovalId,
     pub(super) decision: Decision,
     pub(super) sent_at: Timestamp,
+}
+
+/// A decision that is waited for.
+struct Asked {
+    lease: Lease,
+    place: Address,
+    at: Timestamp,
 }
 
 impl Reception {
@@ -42,7 +50,8 @@ impl Reception {
         }
         let id = press.approval_id.as_str();
         let item = self.store.item(lease.id(), id).await?.filter(|item| matches!(item.kind, ItemKind::Approval(_)));
-        let Some(item) = item else { return self.answer(account, &lease, press, OVER, "decision_elsewhere").await };
+        // another conversation's, or nobody's
+        let Some(item) = item else { return self.answer(account, &lease, press, NOT_YOU, "decision_elsewhere").await };
         let by = reachable_at(&press.from).map_or_else(|| account.scope(), |id| account.principal(&id));
         let answer = Resolution::Decision { decision: press.decision, note: None, digest: None };
         let resolved = match self.sessions.resolve(&lease, id.to_owned(), answer.clone(), by).await {
@@ -57,6 +66,29 @@ impl Reception {
                 self.answer(account, &lease, press, OVER, "decision_late").await
             }
         }
+    }
+
+    /// Words, which wait while a decision does. Whoever is to decide and writes instead is told so, once for each request.
+    pub(super) async fn heard(&self, account: &Arc<Account>, message: InboundMessage) -> Outcome {
+        let asked = self.asked(account, &message).await?;
+        let outcome = self.message(account, message).await?;
+        if let Some(Asked { lease, place, at }) = asked.filter(|_| outcome == "accepted") {
+            let since = self.clock.now().since(at);
+            self.sessions.notice(&lease, place, WAITS.to_owned(), since).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// Which decision was waited for when the message came.
+    async fn asked(&self, account: &Arc<Account>, message: &InboundMessage) -> Result<Option<Asked>, Undone> {
+        if message.group.is_some() || account.rules.approver(&self.whole(account, &message.from).await?).is_none() {
+            return Ok(None);
+        }
+        let (Some(place), Some(lease)) = (account.place_of(message), self.known(account, &message.from, None).await?) else {
+            return Ok(None);
+        };
+        let newest = lease.overview().ok().and_then(|overview| overview.approvals().map(|approval| approval.requested_at).max());
+        Ok(newest.map(|at| Asked { lease, place, at }))
     }
 
     async fn answer(&self, account: &Account, lease: &Lease, press: &Press, text: &str, outcome: &'static str) -> Outcome {

@@ -1,11 +1,12 @@
 //! One number of the operator's, as a [`Messenger`].
 
+use axum::http::Method;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::graph::Graph;
-use super::{media, receive, render, request, webhook};
+use super::{errors, media, receive, render, request, webhook};
 use crate::channel::messenger::{
     DeliveryError, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest, WebhookRequest,
 };
@@ -69,6 +70,10 @@ impl Messenger for WhatsApp {
         Ok(VerifiedRequest::vouched(request))
     }
 
+    fn why(&self, method: &Method, refusal: Refusal) -> &'static str {
+        webhook::why(method, refusal)
+    }
+
     fn receive(&self, request: &VerifiedRequest) -> Received {
         match webhook::challenge(request.request()) {
             Some(challenge) => Received { items: Vec::new(), reply: HttpReply::Text(challenge) },
@@ -91,6 +96,10 @@ impl Messenger for WhatsApp {
         let graph = self.graph.clone();
         let body = request::message(to, part, token, quotes);
         Box::pin(async move { graph.send(&body).await })
+    }
+
+    fn remedy(&self, code: &str) -> &'static str {
+        errors::remedy(code)
     }
 
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>> {

@@ -21,6 +21,23 @@ pub(super) fn of_answer(status: u16, body: &Value, after: Option<Duration>) -> D
     }
 }
 
+/// What the operator does when the account stopped with that code.
+pub(super) fn remedy(code: &str) -> &'static str {
+    match code.parse::<u64>() {
+        Ok(0 | 190) => "its access token is not good any more: make a new one and put it in access_token",
+        Ok(3 | 10 | 200..=299 | 131_005) => {
+            "its access token lacks a permission: make one with whatsapp_business_messaging, by a system user who has the account assigned"
+        }
+        Ok(368 | 131_031) => "Meta has blocked it: look at the account's notices in the WhatsApp Manager, and appeal there",
+        Ok(131_042 | 131_044) => "Meta lacks a valid way to be paid: look at the billing of the WhatsApp account",
+        Ok(131_048 | 131_064) => "Meta limits what this number may send: look at its quality and its limit in the WhatsApp Manager",
+        Ok(131_037 | 131_045) => "the number is not ready: see to its registration and its display name in the WhatsApp Manager",
+        Ok(_) => "look at its access token and at its standing in the WhatsApp Manager",
+        Err(_) if code == "http_401" => "its access token is not taken: look at access_token and graph_url",
+        Err(_) => "it is not Meta that answers: look at graph_url, and at what stands between",
+    }
+}
+
 /// By Meta's own number.
 fn class(code: u64, status: u16, after: Option<Duration>) -> ErrorClass {
     match code {
@@ -61,5 +78,21 @@ fn of_status(status: u16, after: Option<Duration>) -> ErrorClass {
         // nobody answers so but something in between, or a wrong `graph_url`
         ..=399 => ErrorClass::Account,
         _ => ErrorClass::Final,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_that_stops_an_account_has_its_own_remedy() {
+        let other = remedy("999999");
+        for code in [0, 190, 3, 10, 200, 299, 131_005, 368, 131_031, 131_042, 131_044, 131_048, 131_064, 131_045, 131_037] {
+            assert_eq!(class(code, 400, None), ErrorClass::Account, "{code}");
+            assert_ne!(remedy(&code.to_string()), other, "{code}");
+        }
+        assert!(remedy("190").contains("access_token") && remedy("131031").contains("blocked") && remedy("131042").contains("billing"));
+        assert!(remedy("http_302").contains("graph_url"));
     }
 }

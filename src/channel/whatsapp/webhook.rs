@@ -25,6 +25,19 @@ pub(super) fn check(request: &WebhookRequest, app_secret: &SecretString, verify_
     }
 }
 
+/// What does not fit, as its operator can look it up.
+pub(super) fn why(method: &Method, refusal: Refusal) -> &'static str {
+    match (method, refusal) {
+        (&Method::GET, Refusal::Malformed) => "hub.challenge is not there, or is none that Meta would send",
+        (&Method::GET, Refusal::Wrong | Refusal::Unproven) => {
+            "hub.verify_token is not the account's verify_token, or hub.mode is not subscribe"
+        }
+        (_, Refusal::Unproven) => "the request has no X-Hub-Signature-256",
+        (_, Refusal::Wrong) => "the request's X-Hub-Signature-256 does not fit the account's app_secret",
+        (_, Refusal::Malformed) => "Meta would not send this",
+    }
+}
+
 /// What a handshake wants back. `None` for everything that is not one.
 pub(super) fn challenge(request: &WebhookRequest) -> Option<String> {
     if request.method != Method::GET {

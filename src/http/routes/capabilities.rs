@@ -57,7 +57,7 @@ pub(crate) async fn show(
     let session = gateway.session(&caller, &id, Scope::SessionsRead).await?;
     let overview = session.overview()?;
     let setup = &gateway.sessions.settings().setup;
-    let set = setup.toolset(&overview.channel, &overview.agent).unwrap_or_default();
+    let set = setup.toolset(&overview.channel, overview.account.as_deref(), &overview.agent).unwrap_or_default();
     let shown =
         Capabilities { channel: overview.channel.clone(), tools: set.tools.iter().map(Tool::of).collect(), absent: set.absent.clone() };
     Ok(body::json(StatusCode::OK, &shown))

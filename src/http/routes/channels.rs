@@ -33,12 +33,9 @@ pub(crate) async fn take(
         Answer::Taken(HttpReply::Empty) => Ok(StatusCode::OK.into_response()),
         Answer::Taken(HttpReply::Text(text)) => Ok((StatusCode::OK, [(CONTENT_TYPE, "text/plain")], text).into_response()),
         Answer::Unknown => Err(ApiError::not_found("there is no such account")),
-        Answer::Refused(Refusal::Unproven) => Err(ApiError::unauthorized("the request has no signature")),
-        Answer::Refused(Refusal::Wrong) => Err(ApiError::forbidden("the proof that came with the request is not this account's")),
-        Answer::Refused(Refusal::Malformed) => {
-            let detail = "the platform would not send this";
-            Err(ApiError::new(Code::InvalidRequest, detail).with_status(StatusCode::BAD_REQUEST))
-        }
+        Answer::Refused(Refusal::Unproven, why) => Err(ApiError::unauthorized(why)),
+        Answer::Refused(Refusal::Wrong, why) => Err(ApiError::forbidden(why)),
+        Answer::Refused(Refusal::Malformed, why) => Err(ApiError::new(Code::InvalidRequest, why).with_status(StatusCode::BAD_REQUEST)),
         Answer::Again => Err(ApiError::unavailable("not all of it could be kept; send it again", "an item was not durable")),
     }
 }

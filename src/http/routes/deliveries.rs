@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{ListPage, Page};
 use crate::domain::delivery::{DeliveryState, DeliveryView};
+use crate::domain::outbox::UNKNOWN_FOR;
 use crate::domain::{DeliveryId, Principal, Scope, SessionId};
 use crate::http::body::json;
 use crate::http::code::Code;
@@ -91,9 +92,63 @@ pub(crate) async fn retry(
         Retried::Queued(view) => Ok(json(StatusCode::OK, &view)),
         // it was on its way all the time, and now it goes
         Retried::Standing(view) if resumed == Resumed::Account => Ok(json(StatusCode::OK, &view)),
-        Retried::Standing(view) => {
-            let detail = format!("it is {}, and nothing is to be tried again", view.state.as_str());
-            Err(ApiError::new(Code::Conflict, detail))
+        Retried::Standing(view) => Err(ApiError::new(Code::Conflict, standing(&view))),
+    }
+}
+
+/// Why it is not tried again, and what comes of it.
+fn standing(view: &DeliveryView) -> String {
+    match view.state {
+        DeliveryState::Queued => "it waits for its turn, and goes without being asked".to_owned(),
+        DeliveryState::Sending => "it is being sent now; look again in a minute".to_owned(),
+        DeliveryState::Unknown => {
+            let until = view.updated_at + UNKNOWN_FOR;
+            format!(
+                "it may have arrived; a status is awaited until {until}, and after that it can be tried again, at the risk of a second one"
+            )
+        }
+        DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read => {
+            format!("it is {}: there is nothing to try again", view.state.as_str())
+        }
+        DeliveryState::Failed | DeliveryState::Dead => {
+            format!("it is {}, and too long ago: its session does not keep any more what it said", view.state.as_str())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::delivery::Purpose;
+    use crate::domain::{Address, Recipient, Timestamp};
+
+    #[test]
+    fn each_state_says_why_it_stays_as_it_is() {
+        let to = Address { channel: "whatsapp".into(), account: "main".into(), to: Recipient::Phone("15550100001".into()), message: None };
+        let view = |state| DeliveryView {
+            delivery_id: "dlv_1".into(),
+            session_id: "ses_1".into(),
+            purpose: Purpose::Answer,
+            to: to.clone(),
+            state,
+            part: 1,
+            of: 1,
+            code: None,
+            held: false,
+            retry_at: None,
+            channel_message_ids: Vec::new(),
+            created_at: Timestamp(0),
+            updated_at: Timestamp(60_000),
+        };
+        let said = |state| standing(&view(state));
+        assert!(said(DeliveryState::Unknown).contains("may have arrived; a status is awaited until 1970-01-01T00:11:00.000Z"));
+        for (state, words) in [
+            (DeliveryState::Dead, "too long ago"),
+            (DeliveryState::Sending, "being sent"),
+            (DeliveryState::Sent, "it is sent:"),
+            (DeliveryState::Queued, "waits"),
+        ] {
+            assert!(said(state).contains(words), "{state:?}: {}", said(state));
         }
     }
 }

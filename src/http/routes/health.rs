@@ -9,9 +9,11 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::domain::Timestamp;
 use crate::domain::principal::Scope;
 use crate::http::body::json;
 use crate::http::{Gateway, access};
+use crate::outbox::StoppedAccount;
 use crate::store::Trouble;
 
 const READY: &str = "ready";
@@ -93,7 +95,7 @@ pub(crate) async fn ready(State(gateway): State<Gateway>, request: Request) -> R
     if gateway.told.is_news(&reasons) {
         log(&reasons);
     }
-    let troubles = is_admin.then(|| stopped(&gateway)).filter(|troubles| !troubles.is_empty());
+    let troubles = is_admin.then(|| troubles(&gateway)).filter(|troubles| !troubles.is_empty());
     json(code, &Readiness { status, reasons: is_admin.then_some(reasons), troubles })
 }
 
@@ -110,15 +112,19 @@ async fn reasons(gateway: &Gateway) -> Vec<Reason> {
     draining.into_iter().chain(store.map(|Trouble { code, detail }| Reason { code, detail })).collect()
 }
 
-/// Accounts by which nothing can be sent. Input still comes in and is answered, so the gateway is ready.
-fn stopped(gateway: &Gateway) -> Vec<Reason> {
-    let reason = |(account, code): (String, String)| Reason {
+/// Accounts by which nothing can be sent, or nothing gets through. Input still comes in and is answered, so the gateway is ready.
+fn troubles(gateway: &Gateway) -> Vec<Reason> {
+    let stopped = |StoppedAccount { account, code, remedy }| Reason {
         code: "channel_stopped",
-        detail: format!(
-            "the platform refuses everything that {account} sends ({code}); see to its access token, then restart or retry a delivery"
-        ),
+        detail: format!("the platform refuses everything that {account} sends ({code}): {remedy}; then restart, or retry a delivery"),
     };
-    gateway.outbox.stopped_accounts().into_iter().map(reason).collect()
+    let unreachable = |(account, since): (String, Timestamp)| Reason {
+        code: "channel_unreachable",
+        detail: format!("nothing that {account} sends has got through since {since}; what waits is tried again, and the log says why"),
+    };
+    let now = gateway.sessions.settings().clock.now();
+    let (refused, lost) = (gateway.outbox.stopped_accounts(), gateway.outbox.unreachable_accounts(now));
+    refused.into_iter().map(stopped).chain(lost.into_iter().map(unreachable)).collect()
 }
 
 fn log(reasons: &[Reason]) {

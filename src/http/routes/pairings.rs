@@ -89,7 +89,7 @@ pub(crate) async fn list(
 /// Let a stranger in
 ///
 /// By the code that he was told, which he gives you by another way: that is what shows who he is. He is told that he may write now. After
-/// too many codes that there are not, no code of this caller counts for an hour.
+/// too many codes that there are not, no code of this caller counts for ten minutes.
 #[utoipa::path(post, path = "/v1/pairings/{code}", operation_id = "admit_pairing", tag = "pairings",
     params(CodePath),
     responses((status = 200, description = "Who was let in.", body = PairingView)),
@@ -111,8 +111,9 @@ pub(crate) async fn admit(
             Err(ApiError::new(Code::Expired, "the code counted for an hour; when that person writes again, there is a new one"))
         }
         Admission::TooMany { again_in } => {
-            let refused = ApiError::new(Code::RateLimited, "too many codes that there are not; try again later");
-            Err(refused.again_in(again_in.as_secs().max(1)))
+            let until = gateway.sessions.settings().clock.now() + again_in;
+            let detail = format!("too many codes that there are not; codes of yours count again from {until}");
+            Err(ApiError::new(Code::RateLimited, detail).again_in(again_in.as_secs().max(1)))
         }
     }
 }

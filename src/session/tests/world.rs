@@ -78,7 +78,7 @@ impl Setup for TestSetup {
         Some(Arc::new(ChannelProfile { debounce: *self.debounce.lock().unwrap(), ..self.profile.clone() }))
     }
 
-    fn toolset(&self, _: &str, _: &str) -> Option<Arc<Toolset>> {
+    fn toolset(&self, _: &str, _: Option<&str>, _: &str) -> Option<Arc<Toolset>> {
         Some(Arc::new(self.toolbox.toolset(&self.profile)))
     }
 

@@ -48,6 +48,7 @@ fn overview(session: &str, head: u64) -> Overview {
         owner: "ann".into(),
         channel: "web".into(),
         agent: "default".into(),
+        account: None,
         parent: None,
         title: Some("A \"title\"".into()),
         metadata: serde_json::Map::from_iter([("k".to_owned(), serde_json::json!([1, null, "x"]))]),

@@ -77,6 +77,7 @@ async fn nobody_else_decides_and_nobody_elsewhere() {
     // nor what was never asked
     world.presses(&ana(), "wamid.p3", "apr_0000:allow_once").await;
     assert_eq!(world.items("decision_elsewhere").await, 1);
+    poll("the sentence", || async { world.read_by(&ana()).contains(&"You cannot decide this.".to_owned()).then_some(()) }).await;
     assert_eq!(world.approval().await["status"], "pending");
     world.presses(&ana(), "wamid.p4", denying(&buttons)).await;
     poll("the denial", || async { (world.approval().await["decision"] == "deny").then_some(()) }).await;
@@ -98,6 +99,34 @@ async fn an_approver_is_known_by_either_id_whichever_the_message_shows() {
         world.presses(&shown, "wamid.p1", &button).await;
         assert_eq!(world.items("decided").await, 1, "{listed}");
     }
+}
+
+/// What is written instead of pressed waits for a turn of its own, and its writer would wait for an answer.
+#[tokio::test]
+async fn who_writes_instead_of_pressing_is_told_so_once() {
+    let world = asking().await;
+    let buttons = world.asked().await;
+    let reminders = || world.read_by(&ana()).iter().filter(|text| text.contains("waiting for your decision")).count();
+    world.says(&ana(), "wamid.2", "yes").await;
+    poll("the sentence", || async { (reminders() == 1).then_some(()) }).await;
+    world.says(&ana(), "wamid.3", "yes, do it").await;
+    world.provider.push(Reply::text("I did look."));
+    world.presses(&ana(), "wamid.p1", allowing(&buttons)).await;
+    poll("the answers", || async { world.read_by(&ana()).contains(&"re: yes, do it".to_owned()).then_some(()) }).await;
+    assert_eq!(reminders(), 1);
+}
+
+#[tokio::test]
+async fn an_absent_tool_says_where_it_is_there() {
+    let world = asking().await;
+    world.provider.offers_only(&["read_artifact"]);
+    world.says(&bo(), "wamid.1", "hello").await;
+    world.reads(&bo(), 1).await;
+    let session = world.session().await;
+    let shown = world.gateway.get(&format!("/v1/sessions/{session}/capabilities")).await.expect(200);
+    let why = |tool: &str| list(&shown, "/absent").iter().find(|row| row["tool"] == tool).map(|row| text(row, "/reason").to_owned());
+    assert_eq!(why("web_fetch").as_deref(), Some("it needs an approval: it is there only where an approver writes"));
+    assert!(why("bash").is_some_and(|why| !why.contains("approver")), "{shown}");
 }
 
 /// Its tool is not even offered.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{World, ana, bo};
 use crate::harness::graph::VERIFY_TOKEN;
-use crate::harness::hook::{MAIN, Person, SECOND, signature};
+use crate::harness::hook::{Hook, MAIN, Person, SECOND, signature};
 use crate::harness::{Reply, of_kind, poll};
 
 /// However often it came again, it would not be taken: then the platform would send the others again for days.
@@ -58,6 +58,8 @@ async fn a_message_is_answered_where_it_came_from() {
     let session = world.session().await;
     let state = world.gateway.state(&session).await;
     assert_eq!((&state["channel"], &state["agent"]), (&json!("whatsapp"), &json!("default")));
+    let row = world.gateway.get("/v1/sessions?channel=whatsapp").await.expect(200)["data"][0].clone();
+    assert_eq!((&row["account"], row.get("title")), (&json!("main"), None));
     let records = world.gateway.audited(&session).await;
     let queued = &of_kind(&records, "message_queued")[0];
     assert_eq!(queued["author"], json!(format!("whatsapp:main:phone:{}", ana().number())));
@@ -92,6 +94,30 @@ async fn a_picture_with_a_caption_is_fetched_before_its_turn() {
     let records = world.gateway.audited(&world.session().await).await;
     let kept = of_kind(&records, "attachment");
     assert_eq!((kept.len(), &kept[0]["bytes"]), (1, &json!(15)));
+}
+
+/// Whoever sets a webhook up sees which of his settings does not fit.
+#[tokio::test]
+async fn what_is_refused_is_said_in_the_answer_and_once_in_the_log() {
+    let world = World::new().await;
+    let body = MAIN.envelope(&[&ana()], &[ana().says("wamid.1", "hello")]).to_string();
+    let stranger = Hook { account: "main", line: "999" };
+    for _ in 0..3 {
+        let unsigned = MAIN.signed_as(&world.gateway, body.as_bytes(), None).await.any_problem(401);
+        assert_eq!(unsigned["detail"], "the request has no X-Hub-Signature-256");
+        let wrong = MAIN.signed_as(&world.gateway, body.as_bytes(), Some(&signature(b"{}"))).await.any_problem(403);
+        assert_eq!(wrong["detail"], "the request's X-Hub-Signature-256 does not fit the account's app_secret");
+        let token = MAIN.handshake(&world.gateway, "subscribe", "guessed", "1").await.any_problem(403);
+        assert!(token["detail"].as_str().is_some_and(|detail| detail.contains("verify_token")), "{token}");
+        world.gateway.get("/channels/whatsapp/mian%0a%1b[31m?hub.mode=subscribe").await.problem(404, "not_found");
+        stranger.one(&world.gateway, &ana(), ana().says("wamid.2", "hello")).await;
+    }
+    let log = world.gateway.log();
+    let warned = |words: &str| log.lines().filter(|line| line.contains("WARN") && line.contains(words)).count();
+    for words in ["has no X-Hub", "does not fit the account's app_secret", "hub.verify_token is not", "mian??", "number id 999"] {
+        assert_eq!(warned(words), 1, "{words}: {log}");
+    }
+    assert!(!log.contains('\u{1b}') && !log.contains("guessed") && !log.contains(VERIFY_TOKEN), "{log}");
 }
 
 /// zeptoclaw#317: an unsigned request was taken.

@@ -170,7 +170,8 @@ async fn a_crash_in_mid_send_is_unknown_until_a_status_tells() {
     let unknown = world.delivery("unknown").await;
     let session = world.session().await;
     poll("the next turn", || async { (world.turns(&session).await == 2).then_some(()) }).await;
-    world.gateway.post(&format!("/v1/deliveries/{}/retry", text(&unknown, "/delivery_id")), &json!({})).await.problem(409, "conflict");
+    let retry = world.gateway.post(&format!("/v1/deliveries/{}/retry", text(&unknown, "/delivery_id")), &json!({})).await;
+    assert!(text(&retry.problem(409, "conflict"), "/detail").contains("may have arrived"));
     assert_eq!(world.graph.calls(), 1, "not sent twice, and nothing before it");
     let token = format!("{}:1", text(&unknown, "/delivery_id"));
     MAIN.status(&world.gateway, "wamid.OUT1", "delivered", Some(&token), None).await;

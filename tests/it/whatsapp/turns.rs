@@ -28,6 +28,16 @@ async fn a_turn_that_is_cancelled_or_has_no_time_left_says_so() {
 }
 
 #[tokio::test]
+async fn an_answer_that_came_too_early_says_so_in_its_last_line() {
+    let world = World::new().await;
+    world.provider.push(Reply::stream().say("and then").finish("length"));
+    world.says(&ana(), "wamid.1", "tell me everything").await;
+    assert_eq!(world.reads(&ana(), 1).await, ["and then\n\nMy answer was cut off here."]);
+    let records = world.gateway.audited(&world.session().await).await;
+    assert_eq!(of_kind(&records, "done")[0]["answer"], "and then", "the model's own words are kept as they are");
+}
+
+#[tokio::test]
 async fn a_turn_that_crashes_cut_too_often_says_so() {
     let mut world = World::new().await;
     world.provider.otherwise(|_| Reply::stream().hang());

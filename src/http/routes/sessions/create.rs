@@ -144,6 +144,7 @@ fn as_created(id: &SessionId, record: &Record) -> Option<SessionObject> {
     Some(SessionObject {
         id: id.clone(),
         channel: created.channel.clone(),
+        account: created.account.clone(),
         agent: created.agent.clone(),
         title: created.title.clone(),
         metadata: created.metadata.clone(),
