@@ -301,8 +301,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// All names of a session, in order.
     fn aliases(&self, session: &SessionId) -> StoreFuture<Vec<Alias>>;
 
-    /// Writes them in one commit. One whose session is not there is left out.
-    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()>;
+    /// Writes them in one commit, and takes away those in `gone` that still name their session. One whose session is not there is left out.
+    fn put_aliases(&self, aliases: Vec<Alias>, gone: Vec<Alias>) -> StoreFuture<()>;
 
     fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>>;
 

@@ -72,8 +72,9 @@ impl Rules {
         ids(person).iter().any(|id| self.allow.contains(id))
     }
 
-    pub fn may_approve(&self, person: &Person) -> bool {
-        ids(person).iter().any(|id| self.approvers.contains(id))
+    /// The id under which a person may decide.
+    pub fn approver(&self, person: &Person) -> Option<Recipient> {
+        ids(person).into_iter().find(|id| self.approvers.contains(id))
     }
 }
 
@@ -81,6 +82,13 @@ impl Rules {
 pub fn ids(person: &Person) -> Vec<Recipient> {
     let user = person.user.clone().map(Recipient::User);
     let phone = person.phone.clone().map(Recipient::Phone);
+    user.into_iter().chain(phone).collect()
+}
+
+/// The ids that a person has no more: of each kind that `new` has another of.
+pub fn given_up(old: &Person, new: &Person) -> Vec<Recipient> {
+    let user = old.user.clone().filter(|user| new.user.as_ref().is_some_and(|new| new != user)).map(Recipient::User);
+    let phone = old.phone.clone().filter(|phone| new.phone.as_ref().is_some_and(|new| new != phone)).map(Recipient::Phone);
     user.into_iter().chain(phone).collect()
 }
 

@@ -16,11 +16,13 @@ pub struct Account {
     pub rules: Rules,
     /// Held while it is decided whose conversation a message is, or what becomes of a stranger: two messages of one person may come at once.
     pub(super) deciding: Mutex<()>,
+    /// Held while a message is changed or taken back: each change goes on from what the one before it left.
+    pub(super) editing: Mutex<()>,
 }
 
 impl Account {
     pub fn new(messenger: Arc<dyn Messenger>, rules: Rules) -> Self {
-        Self { messenger, rules, deciding: Mutex::default() }
+        Self { messenger, rules, deciding: Mutex::default(), editing: Mutex::default() }
     }
 
     pub fn channel(&self) -> &'static str {
@@ -84,9 +86,12 @@ impl Accounts {
         self.0.values()
     }
 
-    /// Whose an item is that came to `asked`: that account's, or another's of the same app. An app that only shares the gateway proves
-    /// nothing for this one.
-    pub(super) fn by_line(&self, asked: &Arc<Account>, line: &str) -> Option<&Arc<Account>> {
+    /// Whose an item is that came to `asked`: that account's, also where it names none, or another's of the same app. An app that only shares
+    /// the gateway proves nothing for this one.
+    pub(super) fn by_line<'a>(&'a self, asked: &'a Arc<Account>, line: &str) -> Option<&'a Arc<Account>> {
+        if line.is_empty() {
+            return Some(asked);
+        }
         let same = |account: &&Arc<Account>| {
             let (own, other) = (&asked.messenger, &account.messenger);
             other.line() == line && other.channel() == own.channel() && other.app() == own.app()

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::access::{Access, ids};
+use super::access::{Access, given_up, ids};
 use super::accounts::Account;
 use super::messenger::Person;
 use crate::domain::digest::keyed;
@@ -63,6 +63,8 @@ pub(super) enum Asked {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Admission {
     Admitted(Pairing),
+    /// He was in before.
+    AlreadyIn(Pairing),
     Expired,
     Unknown,
     /// This caller came with too many codes that there are not.
@@ -85,7 +87,9 @@ impl Pairings {
             Access::Allowlist => {
                 // who was on the list under an id that he has no more is kept by a pairing
                 let known = self.known(account, person).await?;
-                let listed = known.is_some_and(|p| p.status == PairingStatus::Admitted && p.ids.iter().any(|id| rules.allow.contains(id)));
+                let listed = known.is_some_and(|p| {
+                    p.status == PairingStatus::Admitted && p.ids.iter().chain(&p.former).any(|id| rules.allow.contains(id))
+                });
                 Ok(if listed { Standing::LetIn } else { Standing::Out("not_allowed") })
             }
             Access::Pairing => Ok(match self.known(account, person).await? {
@@ -150,9 +154,20 @@ impl Pairings {
             }
             None => return Ok(()),
         };
+        let gone = given_up(old, new);
         let fresh: Vec<Recipient> = ids(new).into_iter().filter(|id| !known.ids.contains(id)).collect();
-        let ids = known.ids.iter().cloned().chain(fresh).collect();
-        self.store.save_pairing(Pairing { ids, ..known }).await
+        let ids: Vec<Recipient> = known.ids.iter().filter(|id| !gone.contains(id)).cloned().chain(fresh).collect();
+        let lost = known.ids.iter().filter(|id| gone.contains(id) && !known.former.contains(id)).cloned();
+        let former: Vec<Recipient> = known.former.iter().cloned().chain(lost).collect();
+        if ids.first() == known.ids.first() {
+            return self.store.save_pairing(Pairing { ids, former, ..known }).await;
+        }
+        // a row is named by its first id: a new one, with a code of its own, and only then the old one goes
+        let code = self.free_code(&known.tenant).await?;
+        let told = known.told && known.status == PairingStatus::Admitted;
+        let old_code = known.code.clone();
+        self.store.save_pairing(Pairing { ids, former, code, told, ..known }).await?;
+        self.store.delete_pairing(&account.rules.tenant, &old_code).await.map(drop)
     }
 
     /// An operator lets the stranger with that code in. `attempts` are the wrong codes that a caller may try.
@@ -170,7 +185,7 @@ impl Pairings {
                 self.wrong.lock().unwrap_or_else(PoisonError::into_inner).entry(caller).or_default().push(now);
                 Ok(Admission::Unknown)
             }
-            Some(pairing) if pairing.status == PairingStatus::Admitted => Ok(Admission::Admitted(pairing)),
+            Some(pairing) if pairing.status == PairingStatus::Admitted => Ok(Admission::AlreadyIn(pairing)),
             Some(pairing) if pairing.expires_at <= now => Ok(Admission::Expired),
             Some(pairing) => {
                 let admitted = Pairing { status: PairingStatus::Admitted, ..pairing };
@@ -202,18 +217,13 @@ impl Pairings {
     async fn pairing(&self, account: &Account, ids: Vec<Recipient>, name: Option<String>) -> Result<Pairing, StoreError> {
         let now = self.clock.now();
         let tenant = account.rules.tenant.clone();
-        let mut code = self.code();
-        for _ in 0..DRAWS {
-            if self.store.pairing(&tenant, &code).await?.is_none() {
-                break;
-            }
-            code = self.code();
-        }
+        let code = self.free_code(&tenant).await?;
         Ok(Pairing {
             tenant,
             channel: account.channel().to_owned(),
             account: account.name().to_owned(),
             ids,
+            former: Vec::new(),
             name,
             code,
             status: PairingStatus::Pending,
@@ -222,6 +232,17 @@ impl Pairings {
             codes: 0,
             told: false,
         })
+    }
+
+    async fn free_code(&self, tenant: &str) -> Result<String, StoreError> {
+        let mut code = self.code();
+        for _ in 0..DRAWS {
+            if self.store.pairing(tenant, &code).await?.is_none() {
+                break;
+            }
+            code = self.code();
+        }
+        Ok(code)
     }
 
     /// A new code. Keyed, because an id alone tells when it was made.

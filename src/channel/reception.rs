@@ -48,19 +48,27 @@ pub enum Answer {
 /// The word that an item is counted by, where it came to an end.
 type Outcome = Result<&'static str, Undone>;
 
-/// An item could not be made durable; the cause is for the log.
+/// Why an item could not be made durable.
 #[derive(Debug)]
-struct Undone(String);
+enum Undone {
+    /// Too much waits in that conversation. To come again would not help, and costs the siblings.
+    QueueFull,
+    /// It is to come again; the cause is for the log.
+    Again(String),
+}
 
 impl From<SessionError> for Undone {
     fn from(error: SessionError) -> Self {
-        Self(error.to_string())
+        match error {
+            SessionError::QueueFull => Self::QueueFull,
+            _ => Self::Again(error.to_string()),
+        }
     }
 }
 
 impl From<StoreError> for Undone {
     fn from(error: StoreError) -> Self {
-        Self(error.to_string())
+        Self::Again(error.to_string())
     }
 }
 
@@ -74,10 +82,12 @@ pub struct Reception {
     pairings: Pairings,
     /// Of messages to strangers, which no session sends.
     tasks: TaskTracker,
+    /// What no session sends.
+    said: Arc<stranger::Said>,
     /// Codes that are being told now.
     telling: Arc<Mutex<BTreeSet<String>>>,
     stop: CancellationToken,
-    said: Said,
+    logged: Said,
     meter: Meter,
 }
 
@@ -87,14 +97,25 @@ impl Reception {
         let settings = sessions.settings();
         let (store, clock) = (settings.store.clone(), settings.clock.clone());
         let pairings = Pairings::new(store.clone(), clock.clone(), settings.ids.clone());
-        let (tasks, telling, said) = (TaskTracker::new(), Arc::default(), Said::default());
-        Self { accounts, sessions, store, clock, pairings, tasks, telling, stop, said, meter: meter.clone() }
+        Self {
+            accounts,
+            sessions,
+            store,
+            clock,
+            pairings,
+            tasks: TaskTracker::new(),
+            said: Arc::default(),
+            telling: Arc::default(),
+            stop,
+            logged: Said::default(),
+            meter: meter.clone(),
+        }
     }
 
     /// Takes a request to that account. Not cancel-safe in that a request that is dropped was taken in part; the platform sends it again.
     pub async fn take(&self, channel: &str, account: &str, request: WebhookRequest) -> Answer {
         let Some(account) = self.accounts.get(channel, account) else {
-            self.said.no_account(channel, account, self.clock.now());
+            self.logged.no_account(channel, account, self.clock.now());
             return Answer::Unknown;
         };
         let method = request.method.clone();
@@ -102,7 +123,7 @@ impl Reception {
             Ok(verified) => verified,
             Err(refusal) => {
                 let why = account.messenger.why(&method, refusal);
-                self.said.refused(account, refusal, why, self.clock.now());
+                self.logged.refused(account, refusal, why, self.clock.now());
                 self.count(account, "refused");
                 return Answer::Refused(refusal, why);
             }
@@ -112,7 +133,8 @@ impl Reception {
         for item in items {
             match self.item(account, item).await {
                 Ok(outcome) => self.count(account, outcome),
-                Err(Undone(cause)) => {
+                Err(Undone::QueueFull) => self.count(account, "queue_full"),
+                Err(Undone::Again(cause)) => {
                     warn!(account = account.scope(), cause, "an item of a webhook was not kept; the platform is asked to send it again");
                     self.count(account, "again");
                     again = true;
@@ -152,8 +174,11 @@ impl Reception {
     }
 
     async fn item(&self, asked: &Arc<Account>, item: Item) -> Outcome {
+        if let Inbound::Ignored { why } = item.inbound {
+            return Ok(why);
+        }
         let Some(account) = self.accounts.by_line(asked, &item.line) else {
-            self.said.no_line(asked, &item.line, self.clock.now());
+            self.logged.no_line(asked, &item.line, self.clock.now());
             return Ok("unknown_line");
         };
         match item.inbound {

@@ -13,6 +13,9 @@ pub struct Pairing {
     pub account: String,
     /// All that are known of him, the one to answer first.
     pub ids: Vec<Recipient>,
+    /// That were his, and may be another's now: nobody is found by them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub former: Vec<Recipient>,
     /// What he calls himself.
     pub name: Option<String>,
     pub code: String,

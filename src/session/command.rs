@@ -131,6 +131,22 @@ pub struct IntakeKey {
     pub body_hash: String,
 }
 
+impl IntakeKey {
+    /// As the index has it with that message.
+    pub(super) fn row(&self, session: &crate::domain::SessionId, posted: &Posted, at: crate::domain::Timestamp) -> IntakeRow {
+        IntakeRow {
+            tenant: self.tenant.clone(),
+            scope: self.scope.clone(),
+            external_id: self.external_id.clone(),
+            session: session.clone(),
+            message_id: Some(posted.message_id.clone()),
+            seq: posted.seq,
+            body_hash: self.body_hash.clone(),
+            at,
+        }
+    }
+}
+
 /// A message that stands in the ledger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
@@ -190,16 +206,7 @@ pub enum Resolved {
 
 impl Post {
     pub(super) fn row(&self, session: &crate::domain::SessionId, posted: &Posted, at: crate::domain::Timestamp) -> Option<IntakeRow> {
-        self.key.as_ref().map(|key| IntakeRow {
-            tenant: key.tenant.clone(),
-            scope: key.scope.clone(),
-            external_id: key.external_id.clone(),
-            session: session.clone(),
-            message_id: Some(posted.message_id.clone()),
-            seq: posted.seq,
-            body_hash: key.body_hash.clone(),
-            at,
-        })
+        self.key.as_ref().map(|key| key.row(session, posted, at))
     }
 }
 

@@ -246,8 +246,11 @@ impl Store for MemoryStore {
         self.on_disk(|disk| disk.aliases(session))
     }
 
-    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()> {
-        self.on_disk(|disk| disk.put_aliases(aliases))
+    fn put_aliases(&self, aliases: Vec<Alias>, gone: Vec<Alias>) -> StoreFuture<()> {
+        self.on_disk(|disk| {
+            disk.remove_aliases(gone);
+            disk.put_aliases(aliases);
+        })
     }
 
     fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>> {

@@ -182,8 +182,8 @@ impl Store for SqliteStore {
         self.readers.run(move |db| outside::aliases(db, &session))
     }
 
-    fn put_aliases(&self, aliases: Vec<Alias>) -> StoreFuture<()> {
-        self.writer.ask(|asked| Command::PutAliases(aliases, asked))
+    fn put_aliases(&self, aliases: Vec<Alias>, gone: Vec<Alias>) -> StoreFuture<()> {
+        self.writer.ask(|asked| Command::PutAliases(aliases, gone, asked))
     }
 
     fn deliveries(&self, filter: DeliveryFilter) -> StoreFuture<Slice<DeliveryView>> {

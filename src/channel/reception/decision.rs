@@ -45,7 +45,7 @@ impl Reception {
             return Ok("too_old");
         }
         let Some(lease) = self.known(account, &press.from, None).await? else { return Ok("decision_elsewhere") };
-        if !account.rules.may_approve(&press.from) {
+        if account.rules.approver(&self.whole(account, &press.from).await?).is_none() {
             return self.answer(account, &lease, press, NOT_YOU, "decision_not_permitted").await;
         }
         let id = press.approval_id.as_str();
@@ -81,7 +81,7 @@ impl Reception {
 
     /// Which decision was waited for when the message came.
     async fn asked(&self, account: &Arc<Account>, message: &InboundMessage) -> Result<Option<Asked>, Undone> {
-        if message.group.is_some() || !account.rules.may_approve(&message.from) {
+        if message.group.is_some() || account.rules.approver(&self.whole(account, &message.from).await?).is_none() {
             return Ok(None);
         }
         let (Some(place), Some(lease)) = (account.place_of(message), self.known(account, &message.from, None).await?) else {

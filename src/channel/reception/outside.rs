@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::{Outcome, Reception, Undone};
-use crate::channel::access::ids;
+use crate::channel::access::{given_up, ids};
 use crate::channel::accounts::Account;
 use crate::channel::messenger::Person;
 use crate::channel::pairings::Standing;
 use crate::domain::delivery::DeliveryState;
 use crate::domain::digest::sha256;
-use crate::domain::{DeliveryId, SessionId, Timestamp};
+use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
 use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
 use crate::store::DeliveryFilter;
 
@@ -67,6 +67,9 @@ impl Reception {
         if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() {
             return Ok("echo_own");
         }
+        if self.said.has(&account.scope(), &ids(&echo.to), &echo.text, self.clock.now()) {
+            return Ok("echo_own");
+        }
         if self.is_too_old(account, echo.sent_at) {
             return Ok("too_old");
         }
@@ -80,9 +83,9 @@ impl Reception {
             }
             None => return Ok("echo_unknown"),
         };
-        // what we are sending has no id of the platform's yet: it may be this, and would silence ourselves
+        // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
         if self.is_sending(account, lease.id()).await? {
-            return Err(Undone("an echo came while a part was being sent".to_owned()));
+            return Err(Undone::Again("an echo came while it is not known what was sent".to_owned()));
         }
         let key =
             IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };
@@ -98,17 +101,25 @@ impl Reception {
 
     async fn is_sending(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
         let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
-        let filter = DeliveryFilter { tenant, session, state: Some(DeliveryState::Sending), limit: 1, ..DeliveryFilter::default() };
-        Ok(!self.store.deliveries(filter).await?.rows.is_empty())
+        let all = DeliveryFilter { tenant, session, limit: 1, ..DeliveryFilter::default() };
+        for state in [DeliveryState::Sending, DeliveryState::Unknown] {
+            let filter = DeliveryFilter { state: Some(state), ..all.clone() };
+            if !self.store.deliveries(filter).await?.rows.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// A person has new ids: they lead to where the old ones did, and what was decided about him holds.
+    /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:
+    /// a number is given to somebody else one day.
     pub(super) async fn identity(&self, account: &Arc<Account>, old: &Person, new: &Person) -> Outcome {
         let _deciding = account.deciding.lock().await;
         self.pairings.renamed(account, old, new).await?;
         for id in ids(old) {
             if let Some(session) = self.alias(account, &id).await? {
-                self.store.put_aliases(super::place::aliases(account, &session, &ids(new))).await?;
+                let alias = |ids: &[Recipient]| super::place::aliases(account, &session, ids);
+                self.store.put_aliases(alias(&ids(new)), alias(&given_up(old, new))).await?;
                 return Ok("identity");
             }
         }

@@ -9,7 +9,7 @@ use crate::channel::messenger::Person;
 use crate::domain::event::session::{Metadata, SessionCreated};
 use crate::domain::{Recipient, SessionId};
 use crate::session::Lease;
-use crate::session::command::{Arrival, Post, Posted, SessionError};
+use crate::session::command::{Arrival, IntakeKey, Post, Posted, SessionError};
 use crate::store::Alias;
 
 /// What the aliases say about a place.
@@ -20,14 +20,25 @@ struct Found {
     fresh: Vec<Recipient>,
 }
 
+/// A message for its conversation.
+#[derive(Clone, Debug)]
+pub(super) struct Words<'a> {
+    pub(super) from: &'a Person,
+    pub(super) group: Option<&'a str>,
+    pub(super) post: Post,
+    /// What it is found by as a new wording of another.
+    pub(super) wording: Option<IntakeKey>,
+}
+
 impl Reception {
     /// Puts a message into its conversation, which is made if it is not there.
-    pub(super) async fn deliver(&self, account: &Arc<Account>, from: &Person, group: Option<&str>, post: Post) -> Result<Posted, Undone> {
+    pub(super) async fn deliver(&self, account: &Arc<Account>, words: Words<'_>) -> Result<Posted, Undone> {
+        let Words { from, group, .. } = words;
         let found = self.find(account, from, group).await?;
         if let Found { session: Some(session), fresh } = &found
             && fresh.is_empty()
         {
-            match self.arrive(account, session, fresh, from, group, post.clone()).await {
+            match self.arrive(account, session, fresh, words.clone()).await {
                 Err(SessionError::NotFound) => {}
                 posted => return Ok(posted?),
             }
@@ -36,15 +47,15 @@ impl Reception {
         let _deciding = account.deciding.lock().await;
         let Found { session, fresh } = self.find(account, from, group).await?;
         if let Some(session) = session {
-            match self.arrive(account, &session, &fresh, from, group, post.clone()).await {
+            match self.arrive(account, &session, &fresh, words.clone()).await {
                 // it is being deleted: what comes now begins anew
                 Err(SessionError::NotFound) => {}
                 posted => return Ok(posted?),
             }
         }
-        let first = post.key.as_ref().map(|key| key.external_id.clone()).unwrap_or_default();
+        let first = words.post.key.as_ref().map(|key| key.external_id.clone()).unwrap_or_default();
         let session = self.derived(account, from, group, &first);
-        Ok(self.arrive(account, &session, &all(from, group), from, group, post).await?)
+        Ok(self.arrive(account, &session, &all(from, group), words).await?)
     }
 
     /// The conversation, made if it is not there, for what is no message of its own.
@@ -70,7 +81,7 @@ impl Reception {
             }
         };
         if !fresh.is_empty() {
-            self.store.put_aliases(aliases(account, lease.id(), &fresh)).await?;
+            self.store.put_aliases(aliases(account, lease.id(), &fresh), Vec::new()).await?;
         }
         Ok(lease)
     }
@@ -110,20 +121,34 @@ impl Reception {
         Ok(Found { session: Some(session), fresh: vec![user] })
     }
 
+    /// A person with the ids that his conversation has of him, where one is asked for that he does not show. Looked up only where it decides
+    /// something: on accounts with approvers.
+    pub(super) async fn whole(&self, account: &Account, person: &Person) -> Result<Person, Undone> {
+        let mut whole = person.clone();
+        if account.rules.approvers.is_empty() || (person.phone.is_some() && person.user.is_some()) {
+            return Ok(whole);
+        }
+        let Some(session) = self.find(account, person, None).await?.session else { return Ok(whole) };
+        let names = self.store.aliases(&session).await?;
+        let is_his = |id: &&Recipient| names.iter().any(|alias| alias.scope == account.scope() && alias.name == id.to_string());
+        for id in account.rules.approvers.iter().filter(is_his) {
+            match id {
+                Recipient::Phone(phone) => whole.phone = whole.phone.or_else(|| Some(phone.clone())),
+                Recipient::User(user) => whole.user = whole.user.or_else(|| Some(user.clone())),
+                Recipient::Group(_) => {}
+            }
+        }
+        Ok(whole)
+    }
+
     pub(super) async fn alias(&self, account: &Account, id: &Recipient) -> Result<Option<SessionId>, Undone> {
         Ok(self.store.alias(&account.rules.tenant, &account.scope(), &id.to_string()).await?)
     }
 
-    async fn arrive(
-        &self,
-        account: &Account,
-        session: &SessionId,
-        fresh: &[Recipient],
-        from: &Person,
-        group: Option<&str>,
-        post: Post,
-    ) -> Result<Posted, SessionError> {
-        let arrival = Arrival { created: created(account, from, group), aliases: aliases(account, session, fresh), post };
+    async fn arrive(&self, account: &Account, session: &SessionId, fresh: &[Recipient], words: Words<'_>) -> Result<Posted, SessionError> {
+        let Words { from, group, post, wording } = words;
+        let arrival =
+            Arrival { created: created(account, from, group), aliases: aliases(account, session, fresh), post, found_by: wording };
         self.sessions.receive(session, arrival).await
     }
 

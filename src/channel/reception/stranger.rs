@@ -12,7 +12,7 @@ use crate::channel::accounts::Account;
 use crate::channel::messenger::{ErrorClass, Person, Quotes, Say};
 use crate::channel::pairings::{Asked, Standing, shown};
 use crate::domain::pairing::Pairing;
-use crate::domain::{Address, Recipient};
+use crate::domain::{Address, Recipient, Timestamp};
 
 /// How often a message to a stranger is tried.
 const TRIES: u32 = 3;
@@ -20,6 +20,8 @@ const TRIES: u32 = 3;
 const FIRST_WAIT: Duration = Duration::from_secs(2);
 /// The longest wait: what is told later is told by his next message.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
+/// For how long an echo of it may come, longer than the platform takes.
+const SAID_KEPT: Duration = Duration::from_secs(60);
 /// What comes back in the status of such a message: it belongs to no delivery.
 const TOKEN: &str = "stranger";
 
@@ -31,7 +33,7 @@ impl Reception {
         let known = match self.pairings.standing(account, person).await? {
             Standing::Stranger(known) => known.map(|known| *known),
             // he was let in meanwhile: the platform is asked to send it again, and then it counts
-            Standing::LetIn => return Err(super::Undone("let in meanwhile".to_owned())),
+            Standing::LetIn => return Err(super::Undone::Again("let in meanwhile".to_owned())),
             Standing::Out(why) => return Ok(why),
         };
         let pairing = match self.pairings.ask(account, person, known).await? {
@@ -69,6 +71,7 @@ impl Reception {
     async fn say(&self, account: &Account, to: Recipient, text: &str) -> bool {
         let address: Address = account.address(to, None);
         for part in account.messenger.render(Say::Markdown(text), &address) {
+            self.said.note(account.scope(), address.to.clone(), part.text.clone(), self.clock.now());
             let mut tries = 1;
             loop {
                 let error = match account.messenger.deliver(&address, &part, TOKEN, Quotes::Nothing).await {
@@ -96,6 +99,23 @@ impl Reception {
             }
         }
         true
+    }
+}
+
+/// What was said without a session in the last minute: the platform may tell of it as if a person had.
+#[derive(Debug, Default)]
+pub(super) struct Said(Mutex<Vec<(Timestamp, String, Recipient, String)>>);
+
+impl Said {
+    fn note(&self, scope: String, to: Recipient, text: String, now: Timestamp) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|(at, ..)| now.since(*at) < SAID_KEPT);
+        all.push((now, scope, to, text));
+    }
+
+    pub(super) fn has(&self, scope: &str, to: &[Recipient], text: &str, now: Timestamp) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().any(|(at, own, there, said)| now.since(*at) < SAID_KEPT && own == scope && to.contains(there) && said == text)
     }
 }
 

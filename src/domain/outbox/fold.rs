@@ -8,7 +8,7 @@ use crate::domain::{Address, Timestamp};
 impl Outbox {
     /// # Errors
     /// Why the record does not follow.
-    pub(in crate::domain) fn apply(&mut self, at: Timestamp, event: &Delivery) -> Result<(), &'static str> {
+    pub(in super::super) fn apply(&mut self, at: Timestamp, event: &Delivery) -> Result<(), &'static str> {
         if let (DeliveryState::Queued, Some(to), Some(parts)) = (event.state, &event.to, &event.parts) {
             return self.queue(at, event, to, parts);
         }
@@ -26,7 +26,7 @@ impl Outbox {
     }
 
     /// Somebody wrote from there: what waited for that waits no longer.
-    pub(in crate::domain) fn heard(&mut self, at: Timestamp, from: &Address) {
+    pub(in super::super) fn heard(&mut self, at: Timestamp, from: &Address) {
         for outgoing in self.open.iter_mut().filter(|o| o.to.same_place(from)) {
             for part in outgoing.parts.iter_mut().filter(|p| p.held) {
                 part.held = false;

@@ -105,7 +105,7 @@ pub(crate) async fn admit(
 ) -> Result<Response, ApiError> {
     need(&caller, Scope::Admin, "letting somebody in")?;
     match gateway.reception.admit(&caller.tenant, &caller.name, &code).await? {
-        Admission::Admitted(pairing) => Ok(json(StatusCode::OK, &PairingView::from(pairing))),
+        Admission::Admitted(pairing) | Admission::AlreadyIn(pairing) => Ok(json(StatusCode::OK, &PairingView::from(pairing))),
         Admission::Unknown => Err(none()),
         Admission::Expired => {
             Err(ApiError::new(Code::Expired, "the code counted for an hour; when that person writes again, there is a new one"))

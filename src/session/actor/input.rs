@@ -84,20 +84,35 @@ impl Actor {
 
     /// A message from a place outside: it makes the session if that is not there.
     fn receive(&mut self, arrival: Arrival, reply: Reply<Posted>) -> Result<(), LedgerError> {
-        let Arrival { created, aliases, post } = arrival;
+        let Arrival { created, aliases, post, found_by } = arrival;
         if self.stopping.is_some() {
             return refuse(reply, SessionError::Stopping);
+        }
+        let is_accepted = |key: &Option<IntakeKey>| key.as_ref().is_some_and(|key| self.accepted.find(key).is_some());
+        if is_accepted(&found_by) && !is_accepted(&post.key) {
+            return refuse(reply, SessionError::Busy);
         }
         if self.ledger.state.profile.is_none() {
             self.stage(created)?;
             self.learn_debounce();
         }
         let before = self.ledger.state.head;
+        let key = post.key.clone();
         self.post(post, reply)?;
         if self.ledger.state.head > before {
             self.ledger.aliases(aliases);
+            self.find_by(found_by, key.as_ref());
         }
         Ok(())
+    }
+
+    /// The message that was accepted with `key` a moment ago is found by another key too.
+    fn find_by(&mut self, other: Option<IntakeKey>, key: Option<&IntakeKey>) {
+        let posted = key.and_then(|key| self.accepted.find(key)).map(|(_, posted)| posted.clone());
+        if let Some((other, posted)) = other.zip(posted) {
+            self.ledger.intake(other.row(&self.entry.id, &posted, self.shared.settings.clock.now()));
+            self.accepted.remember(other, posted);
+        }
     }
 
     fn update(&mut self, patch: SessionPatch, reply: Reply<Overview>) -> Result<(), LedgerError> {

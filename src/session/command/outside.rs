@@ -18,6 +18,8 @@ pub struct Arrival {
     /// Names of the session that are to lead to it from here on.
     pub aliases: Vec<Alias>,
     pub post: Post,
+    /// Written with it: another way to find the message. Refused as `Busy` where that is taken, by then or meanwhile.
+    pub found_by: Option<IntakeKey>,
 }
 
 /// What a platform tells later of something that it took.

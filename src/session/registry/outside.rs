@@ -24,7 +24,7 @@ impl Sessions {
     /// message; `QueueFull`, `Stopping`, `Busy`, `Unavailable`.
     pub async fn receive(&self, id: &SessionId, arrival: Arrival) -> Result<Posted, SessionError> {
         let lease = self.shared.lease(id);
-        let key = arrival.post.key.clone();
+        let (key, found_by) = (arrival.post.key.clone(), arrival.found_by.clone());
         let (reply, answer) = oneshot::channel();
         let mut message = Message::Input(Box::new(Input::Receive { arrival: Box::new(arrival), reply }));
         for _ in 0..TRIES {
@@ -33,6 +33,11 @@ impl Sessions {
                 && let Some(known) = self.known(key).await?
             {
                 return known.ok_or(SessionError::NotFound);
+            }
+            if let Some(key) = &found_by
+                && self.known(key).await?.is_some()
+            {
+                return Err(SessionError::Busy);
             }
             match lease.entry.send_to(generation, &self.shared, message)? {
                 None => return lease.answer(answer).await,

@@ -69,7 +69,7 @@ pub(super) fn arrival(text: &str, from: &Address) -> Arrival {
     post.author = from.to.id().into();
     post.reply_to = Some(from.clone());
     let alias = Alias { tenant: "t".into(), scope: "whatsapp:main".into(), name: from.to.to_string(), session: id() };
-    Arrival { created: created("whatsapp", Some("main")), aliases: vec![alias], post }
+    Arrival { created: created("whatsapp", Some("main")), aliases: vec![alias], post, found_by: None }
 }
 
 impl World {

@@ -37,6 +37,15 @@ impl Disk {
         }
     }
 
+    pub(super) fn remove_aliases(&mut self, gone: Vec<Alias>) {
+        for Alias { tenant, scope, name, session } in gone {
+            let key = (tenant, scope, name);
+            if self.aliases.get(&key) == Some(&session) {
+                self.aliases.remove(&key);
+            }
+        }
+    }
+
     pub(super) fn deliveries(&self, filter: &DeliveryFilter) -> Slice<DeliveryView> {
         let of_tenant = || self.sessions.values().filter(|s| s.overview.tenant == filter.tenant);
         let end = match &filter.after {

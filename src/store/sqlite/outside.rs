@@ -41,6 +41,19 @@ pub(super) fn put_aliases(db: &Connection, aliases: &[Alias]) -> rusqlite::Resul
     Ok(())
 }
 
+/// Those that still name their session.
+pub(super) fn remove_aliases(db: &Connection, gone: &[Alias]) -> rusqlite::Result<()> {
+    for alias in gone {
+        db.prepare_cached("DELETE FROM alias WHERE tenant = ?1 AND scope = ?2 AND name = ?3 AND session = ?4")?.execute([
+            &*alias.tenant,
+            &*alias.scope,
+            &*alias.name,
+            alias.session.as_str(),
+        ])?;
+    }
+    Ok(())
+}
+
 /// `rows` are the views and their JSON.
 pub(super) fn write_deliveries(
     db: &Connection,

@@ -43,7 +43,8 @@ pub(super) enum Command {
     SaveSnapshot(SessionId, Snapshot, Asked<()>),
     MarkDeleted(SessionId, Asked<bool>),
     Erase(SessionId, Asked<()>),
-    PutAliases(Vec<Alias>, Asked<()>),
+    /// And those that are taken away.
+    PutAliases(Vec<Alias>, Vec<Alias>, Asked<()>),
     /// With its JSON. False where another stranger has its code.
     SavePairing(Box<Pairing>, String, Asked<bool>),
     /// Tenant and code.
@@ -282,7 +283,10 @@ impl Command {
             Self::SaveSnapshot(session, snapshot, asked) => asked.outcome = Some(write::save_snapshot(db, session, snapshot)?),
             Self::MarkDeleted(session, asked) => asked.outcome = Some(write::mark_deleted(db, session)?),
             Self::Erase(session, asked) => asked.outcome = Some(write::erase(db, session)?),
-            Self::PutAliases(aliases, asked) => asked.outcome = Some(outside::put_aliases(db, aliases)?),
+            Self::PutAliases(aliases, gone, asked) => {
+                outside::remove_aliases(db, gone)?;
+                asked.outcome = Some(outside::put_aliases(db, aliases)?);
+            }
             Self::SavePairing(pairing, json, asked) => asked.outcome = Some(outside::save_pairing(db, pairing, json)?),
             Self::DeletePairing(tenant, code, asked) => asked.outcome = Some(outside::delete_pairing(db, tenant, code)?),
             Self::Try(asked) => asked.outcome = Some(schema::touch(db)?),
@@ -297,7 +301,7 @@ impl Command {
             Self::MarkDeleted(_, asked) | Self::SavePairing(_, _, asked) | Self::DeletePairing(_, _, asked) => asked.settle(commit),
             Self::SaveSnapshot(_, _, asked)
             | Self::Erase(_, asked)
-            | Self::PutAliases(_, asked)
+            | Self::PutAliases(_, _, asked)
             | Self::Try(asked)
             | Self::Close(asked) => asked.settle(commit),
         }

@@ -32,13 +32,18 @@ async fn a_name_leads_to_its_session_until_that_is_deleted<E: Engine>(engine: E)
     assert_eq!(store.aliases(&id("s")).await.unwrap(), [alias("phone:1", "s"), alias("user:US.1", "s")]);
 
     // the newest writer has it, and nobody has what would outlive its session
-    store.put_aliases(vec![alias("phone:1", "t"), alias("phone:2", "s"), alias("phone:3", "none")]).await.unwrap();
+    store.put_aliases(vec![alias("phone:1", "t"), alias("phone:2", "s"), alias("phone:3", "none")], Vec::new()).await.unwrap();
     assert_eq!(named(store, "phone:1").await.as_deref(), Some("t"));
     assert_eq!(named(store, "phone:3").await, None);
 
+    // one that moved on is not taken away with what it was
+    store.put_aliases(vec![alias("phone:4", "s")], Vec::new()).await.unwrap();
+    store.put_aliases(Vec::new(), vec![alias("phone:4", "s"), alias("phone:1", "s")]).await.unwrap();
+    assert_eq!((named(store, "phone:4").await, named(store, "phone:1").await.as_deref()), (None, Some("t")));
+
     store.mark_deleted(&id("s")).await.unwrap();
     assert_eq!(named(store, "phone:2").await, None, "of a session that is marked");
-    store.put_aliases(vec![alias("phone:2", "t")]).await.unwrap();
+    store.put_aliases(vec![alias("phone:2", "t")], Vec::new()).await.unwrap();
     store.erase(&id("s")).await.unwrap();
     let engine = engine.restart();
     let store = engine.store();

@@ -130,7 +130,7 @@ async fn perform(store: &dyn Store, call: &Call) -> String {
         Call::Erase(session) => format!("{:?}", store.erase(&id(SESSIONS[*session])).await.unwrap()),
         Call::PutAliases(named) => {
             let aliases = named.iter().map(|(n, session)| alias(&format!("phone:{n}"), SESSIONS[*session])).collect();
-            format!("{:?}", store.put_aliases(aliases).await.unwrap())
+            format!("{:?}", store.put_aliases(aliases, Vec::new()).await.unwrap())
         }
         Call::Pair(code, phone, user) => {
             let user = user.map(|user| user.to_string());

@@ -132,6 +132,7 @@ pub(in crate::store) fn pairing(code: &str, phone: &str, user: Option<&str>, ask
         channel: "whatsapp".into(),
         account: "main".into(),
         ids: ids.collect(),
+        former: Vec::new(),
         name: None,
         code: code.into(),
         status: PairingStatus::Pending,

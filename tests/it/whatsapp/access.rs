@@ -49,6 +49,9 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
     world.says(&ana().hidden(), "wamid.4", "by user id").await;
     world.reads(&ana(), 4).await;
     assert_eq!(world.gateway.post(&format!("/v1/pairings/{code}"), &json!({})).await.expect(200)["status"], "admitted", "again is no harm");
+    world.gateway.idle(&world.session().await).await;
+    world.says(&ana(), "wamid.4b", "welcomed once").await;
+    assert_eq!(world.reads(&ana(), 5).await[4], "re: welcomed once");
 
     // and is taken back
     assert_eq!(world.gateway.delete(&format!("/v1/pairings/{code}")).await.status, 204);
@@ -56,6 +59,27 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
     world.says(&ana(), "wamid.5", "still?").await;
     assert_ne!(text(&world.asks().await, "/code"), code);
     assert_eq!(world.turns(&world.session().await).await, 2);
+}
+
+#[tokio::test]
+async fn who_was_let_in_takes_his_right_to_his_new_number_and_leaves_none_behind() {
+    for old in [ana(), ana().by_phone()] {
+        let world = World::with(PAIRING, "").await;
+        world.says(&old, "wamid.1", "let me in").await;
+        let code = text(&world.asks().await, "/code").to_owned();
+        world.gateway.post(&format!("/v1/pairings/{code}"), &json!({})).await.expect(200);
+        world.reads(&old, 2).await;
+        let new = Person { phone: Some("15550100077".into()), ..old.clone() };
+        let changed = old.sends("wamid.2", "system", json!({"type": "user_changed_number", "wa_id": new.number(), "body": "changed"}));
+        MAIN.post(&world.gateway, &[], &[changed]).await.expect(200);
+        world.says(&new.by_phone(), "wamid.3", "my new number").await;
+        assert_eq!(world.reads(&new.by_phone(), 1).await, ["re: my new number"]);
+        let heir = Person { user: Some("US.39999999999999999999".into()), name: "Cid", ..old.clone() };
+        world.says(&heir.by_phone(), "wamid.4", "hello").await;
+        world.says(&heir, "wamid.5", "hello").await;
+        assert_eq!(world.items("accepted").await, 1, "{old:?}");
+        assert_ne!(text(&world.asks().await, "/name"), "Ana Example", "{old:?}");
+    }
 }
 
 #[tokio::test]

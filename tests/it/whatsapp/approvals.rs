@@ -111,6 +111,24 @@ async fn an_absent_tool_says_where_it_is_there() {
     assert!(why("bash").is_some_and(|why| !why.contains("approver")), "{shown}");
 }
 
+/// As the list of who is let in takes both.
+#[tokio::test]
+async fn an_approver_is_known_by_either_id_whichever_the_message_shows() {
+    for (listed, shown) in
+        [(ana().user.unwrap(), ana().by_phone()), (ana().number().to_owned(), ana().hidden()), (ana().user.unwrap(), ana())]
+    {
+        let world = World::with(&format!("approvers = [\"{listed}\"]"), "[tools.web_fetch]\npolicy = \"ask\"\n").await;
+        world.says(&ana(), "wamid.0", "hello").await;
+        world.reads(&ana(), 1).await;
+        world.provider.push(Reply::stream().call("call-1", "web_fetch", &json!({"url": "http://127.0.0.1:1/"})).calls());
+        world.says(&shown, "wamid.ask", "look at it").await;
+        let sent = poll("the buttons", || async { world.messages().into_iter().find(|sent| sent["type"] == "interactive") }).await;
+        let button = text(&sent, "/interactive/action/buttons/0/reply/id").to_owned();
+        world.presses(&shown, "wamid.p1", &button).await;
+        assert_eq!(world.items("decided").await, 1, "{listed}");
+    }
+}
+
 /// Its tool is not even offered.
 #[tokio::test]
 async fn who_is_no_approver_gets_no_tool_that_asks() {

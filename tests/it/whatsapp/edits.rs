@@ -33,6 +33,40 @@ async fn an_edit_before_its_turn_replaces_and_after_it_is_a_message() {
     assert!(!asked[asked.len() - 1].to_string().contains("my first order"));
 }
 
+/// The platform names the first message in every change of it.
+#[tokio::test]
+async fn each_change_goes_on_from_the_one_before() {
+    let world = World::new().await;
+    world.busy().await;
+    let edit = async |id: &str, original: &str, text: &str| MAIN.one(&world.gateway, &ana(), ana().edits(id, original, text)).await;
+    for id in ["a", "b", "c"] {
+        world.says(&ana(), &format!("wamid.{id}"), &format!("first wording of {id}")).await;
+    }
+    edit("wamid.a2", "wamid.a", "second of a").await;
+    edit("wamid.a3", "wamid.a", "first wording of a").await;
+    edit("wamid.b2", "wamid.b", "second of b").await;
+    edit("wamid.b3", "wamid.b", "third of b").await;
+    edit("wamid.b3", "wamid.b", "third of b").await;
+    edit("wamid.c2", "wamid.c", "second of c").await;
+    MAIN.one(&world.gateway, &ana(), ana().revokes("wamid.c3", "wamid.c")).await;
+    // what came too late is followed too
+    edit("wamid.12", "wamid.1", "second of go").await;
+    edit("wamid.13", "wamid.1", "third of go").await;
+    world.provider.open("hold");
+    world.reads(&ana(), 4).await;
+    let asked = world.provider.requests()[3].to_string();
+    for read in ["first wording of a", "third of b", "third of go"] {
+        assert!(asked.contains(read), "{read}: {asked}");
+    }
+    for gone in ["second of", "first wording of b", "of c"] {
+        assert!(!asked.contains(gone), "{gone}: {asked}");
+    }
+    let counted = [("edited", 6), ("edited_late", 1), ("retracted", 1), ("duplicate", 1), ("edit_unchanged", 0)];
+    for (outcome, count) in counted {
+        assert_eq!(world.items(outcome).await, count, "{outcome}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_taken_back_before_its_turn_is_never_read() {
     let world = World::new().await;
@@ -95,6 +129,41 @@ async fn an_echo_while_we_send_is_judged_once_that_is_over() {
     world.delivery("sent").await;
     echo().await.expect(200);
     assert_eq!((world.items("echo_own").await, world.items("echo").await), (1, 0));
+}
+
+/// Nobody knows whether it was sent, and here it was: a status tells its id.
+#[tokio::test]
+async fn an_echo_of_what_may_have_been_sent_silences_nobody() {
+    let world = World::new().await;
+    world.graph.next(Mishap::AcceptsAndCuts);
+    world.says(&ana(), "wamid.1", "hello").await;
+    world.delivery("unknown").await;
+    let sent = world.graph.all_sent()[0].clone();
+    let echo = async || MAIN.echoes(&world.gateway, &ana(), &sent.id, "re: hello").await;
+    echo().await.any_problem(503);
+    let token = sent.body["biz_opaque_callback_data"].as_str().map(ToOwned::to_owned);
+    MAIN.status(&world.gateway, &sent.id, "sent", token.as_deref(), None).await;
+    world.delivery("sent").await;
+    echo().await.expect(200);
+    assert_eq!((world.items("echo_own").await, world.items("echo").await), (1, 0));
+}
+
+/// No session has sent it, and the phone tells of it all the same.
+#[tokio::test]
+async fn an_echo_of_the_welcome_silences_nobody() {
+    let world = World::with("access = \"pairing\"", "").await;
+    world.says(&ana(), "wamid.1", "let me in").await;
+    world.reads(&ana(), 1).await;
+    let pairings = world.gateway.get("/v1/pairings").await.expect(200);
+    let code = pairings["data"][0]["code"].as_str().unwrap().to_owned();
+    world.gateway.post(&format!("/v1/pairings/{code}"), &json!({})).await.expect(200);
+    let said = world.reads(&ana(), 2).await;
+    for (text, id) in said.iter().zip(["wamid.E1", "wamid.E2"]) {
+        MAIN.echo(&world.gateway, &ana(), id, text).await;
+    }
+    assert_eq!((world.items("echo_own").await, world.sessions().await.len()), (2, 0));
+    MAIN.echo(&world.gateway, &ana(), "wamid.E3", "a person's words").await;
+    assert_eq!(world.items("echo").await, 1);
 }
 
 #[tokio::test]

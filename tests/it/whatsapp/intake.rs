@@ -5,8 +5,32 @@ use serde_json::json;
 
 use super::{World, ana, bo};
 use crate::harness::graph::VERIFY_TOKEN;
-use crate::harness::hook::{Hook, MAIN, SECOND, signature};
+use crate::harness::hook::{Hook, MAIN, Person, SECOND, signature};
 use crate::harness::{Reply, of_kind, poll};
+
+/// However often it came again, it would not be taken: then the platform would send the others again for days.
+#[tokio::test]
+async fn what_is_too_much_for_a_conversation_is_said_once_and_costs_nobody_else() {
+    let world = World::with("", "[agents.default]\nmax_queue = 1\n").await;
+    world.provider.push(Reply::stream().gate("hold").say("first").stop());
+    world.says(&ana(), "wamid.1", "go").await;
+    world.provider.reached("hold").await;
+    world.says(&ana(), "wamid.2", "this waits").await;
+    let both = [ana().says("wamid.3", "too much"), bo().says("wamid.4", "hello")];
+    MAIN.post(&world.gateway, &[&ana(), &bo()], &both).await.expect(200);
+    world.says(&ana(), "wamid.5", "still too much").await;
+    assert_eq!(world.reads(&bo(), 1).await, ["re: hello"]);
+    assert_eq!(world.reads(&ana(), 1).await, ["There is more waiting here than I can read; please write again later."]);
+    assert_eq!((world.items("queue_full").await, world.items("again").await), (2, 0));
+    world.provider.open("hold");
+    assert_eq!(world.reads(&ana(), 3).await[1..], ["first", "re: this waits"]);
+
+    // a person who has the conversation speaks for himself
+    MAIN.echo(&world.gateway, &bo(), "wamid.E1", "A human answers").await;
+    world.says(&bo(), "wamid.6", "this waits").await;
+    world.says(&bo(), "wamid.7", "too much").await;
+    assert_eq!((world.items("queue_full").await, world.deliveries("").await.len()), (3, 4));
+}
 
 #[tokio::test]
 async fn the_handshake_is_answered_with_the_challenge_and_nothing_else() {
@@ -180,6 +204,21 @@ async fn all_of_a_list_is_taken_and_a_bad_item_costs_no_sibling() {
     MAIN.post(&world.gateway, &[&ana, &bo], &messages).await.expect(200);
     assert_eq!(world.reads(&ana, 1).await, ["re: first"]);
     assert_eq!(world.reads(&bo, 1).await, ["re: third"]);
+}
+
+/// The number that was asked is the one that is meant.
+#[tokio::test]
+async fn what_names_no_number_is_for_the_one_that_was_asked() {
+    let world = World::new().await;
+    let new = Person { phone: Some("15550100077".into()), ..ana().by_phone() };
+    world.says(&ana().by_phone(), "wamid.1", "before").await;
+    world.reads(&ana(), 1).await;
+    let changed =
+        ana().by_phone().sends("wamid.2", "system", json!({"type": "user_changed_number", "wa_id": new.number(), "body": "changed"}));
+    let mut body = MAIN.envelope(&[], &[changed, ana().sends("wamid.3", "system", json!({"type": "other"}))]);
+    body["entry"][0]["changes"][0]["value"].as_object_mut().unwrap().remove("metadata");
+    MAIN.bytes(&world.gateway, body.to_string().as_bytes()).await.expect(200);
+    assert_eq!((world.items("identity").await, world.items("system").await, world.items("unknown_line").await), (1, 1, 0));
 }
 
 #[tokio::test]

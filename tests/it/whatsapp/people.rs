@@ -57,6 +57,11 @@ async fn a_new_number_keeps_the_conversation() {
     world.reads(&new, 1).await;
     assert_eq!((world.sessions().await.len(), world.items("identity").await), (1, 1));
     assert!(world.provider.requests()[1].to_string().contains("before"));
+    // and whoever is given the old number begins his own
+    world.says(&old, "wamid.4", "who was here?").await;
+    world.reads(&old, 2).await;
+    assert_eq!(world.sessions().await.len(), 2);
+    assert!(!world.provider.requests()[2].to_string().contains("before"));
 }
 
 #[tokio::test]
@@ -110,7 +115,7 @@ async fn a_group_is_one_conversation_in_which_speakers_are_named() {
     }
     let records = world.gateway.records(&world.session().await).await;
     let said: Vec<_> = of_kind(&records, "message_queued").iter().map(|r| r["text"].clone()).collect();
-    assert_eq!(said, ["Ana Example: hello", "Bo Sample: hello too"]);
+    assert_eq!(said, ["Ana Example (…0001): hello", "Bo Sample (…0002): hello too"]);
 }
 
 #[tokio::test]

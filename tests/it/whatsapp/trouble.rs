@@ -29,7 +29,8 @@ async fn what_is_given_up_is_told() {
 
 #[tokio::test]
 async fn a_stopped_account_says_what_to_do_about_its_code() {
-    for (status, code, words) in [(401, 190, "access_token"), (400, 131_031, "blocked"), (400, 131_042, "billing"), (403, 10, "permission")] {
+    for (status, code, words) in [(401, 190, "access_token"), (400, 131_031, "blocked"), (400, 131_042, "billing"), (403, 10, "permission")]
+    {
         let world = World::new().await;
         world.graph.always(Some(Mishap::Refuses { status, code }));
         world.says(&ana(), "wamid.1", "hello").await;
