@@ -79,7 +79,7 @@ async fn what_nobody_can_administer_or_reach_is_said_before_it_hurts() {
     ];
     let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning")).collect();
     assert_eq!((code, warnings.as_slice()), (Some(0), expected.as_slice()), "{said}");
-    let hash = "a".repeat(64);
+    let hash = format!("sha256:{}", "a".repeat(64));
     let key = |scope: &str| format!("[[auth.keys]]\nname = \"k\"\nhash = \"{hash}\"\ntenant = \"other\"\nscopes = [\"{scope}\"]\n");
     for (scope, warned) in [("admin", false), ("approve", true)] {
         let text = format!("{}{}", key(scope), account("main", 1, "tenant = \"other\""));
