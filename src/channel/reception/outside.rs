@@ -13,6 +13,9 @@ use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
 use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
 use crate::store::DeliveryFilter;
 
+/// Deliveries of a conversation that an echo is looked for in: it comes soon after them.
+const LATELY: usize = 32;
+
 /// What the platform tells of a message of ours.
 #[derive(Debug)]
 pub(super) struct Told {
@@ -83,6 +86,9 @@ impl Reception {
             }
             None => return Ok("echo_unknown"),
         };
+        if self.is_told_of(account, lease.id(), &echo.id).await? {
+            return Ok("echo_own");
+        }
         // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
         if self.is_sending(account, lease.id()).await? {
             return Err(Undone::Again("an echo came while it is not known what was sent".to_owned()));
@@ -97,6 +103,14 @@ impl Reception {
             Err(SessionError::NotFound) => Ok("echo_unknown"),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether a status has told that it is a message of ours, of which nobody knew whether it was sent.
+    async fn is_told_of(&self, account: &Account, session: &SessionId, message: &str) -> Result<bool, Undone> {
+        let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
+        let lately = DeliveryFilter { tenant, session, limit: LATELY, ..DeliveryFilter::default() };
+        let is_its = |ids: &Vec<String>| ids.iter().any(|id| id == message);
+        Ok(self.store.deliveries(lately).await?.rows.iter().any(|delivery| is_its(&delivery.channel_message_ids)))
     }
 
     async fn is_sending(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
