@@ -128,7 +128,7 @@ impl Reception {
     /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:
     /// a number is given to somebody else one day.
     pub(super) async fn identity(&self, account: &Arc<Account>, old: &Person, new: &Person) -> Outcome {
-        let _deciding = account.deciding.lock().await;
+        let _deciding = account.deciding.hold(&[ids(old), ids(new)].concat()).await;
         self.pairings.renamed(account, old, new).await?;
         for id in ids(old) {
             if let Some(session) = self.alias(account, &id).await? {
