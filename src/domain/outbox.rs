@@ -1,7 +1,8 @@
 //! Answers on their way, as the ledger tells them: what waits, what is being sent, and what was sent lately.
 //!
-//! To one place everything goes strictly in order, part by part; places do not wait for each other. A part that is dead ends its delivery,
-//! and the next one to that place goes on. How the records change it is in [`fold`].
+//! To one place everything goes strictly in order, part by part; places do not wait for each other, but that a person's addresses are one
+//! conversation: only what is held for one of them lets what is for another go first. A part that is dead ends its delivery, and the next
+//! one to that place goes on. How the records change it is in [`fold`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,8 +22,10 @@ pub const UNKNOWN_FOR: Duration = Duration::from_secs(10 * 60);
 pub const SENDING_FOR: Duration = Duration::from_secs(2 * 60);
 /// Deliveries that wait at once. Beyond it the oldest is given up: whoever cannot be reached for so long does not want all of it.
 pub const MOST_OPEN: usize = 64;
-/// Deliveries that are over and may still hear a status, or be tried again.
+/// Deliveries that are over and may still hear a status, and as many that are dead and may be tried again.
 const RECENT: usize = 32;
+/// Notices that are remembered of each place: there are few different ones.
+const NOTICES: usize = 8;
 /// Places that one session remembers to have heard from or to have told something.
 const PLACES: usize = 16;
 
@@ -33,6 +36,8 @@ pub struct Outbox {
     pub open: Vec<Outgoing>,
     /// Over lately, the newest last.
     pub recent: VecDeque<Outgoing>,
+    /// Given up lately, the newest last. Kept apart, for neither kind is to push the other out.
+    pub dead: VecDeque<Outgoing>,
     /// The newest last.
     places: VecDeque<Place>,
 }
@@ -42,7 +47,15 @@ pub struct Outbox {
 struct Place {
     address: Address,
     last_inbound: Option<Timestamp>,
-    last_notice: Option<Timestamp>,
+    /// Sentences of the gateway's own that went there lately, the newest last.
+    notices: VecDeque<Notice>,
+}
+
+/// By its first part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Notice {
+    text: String,
+    at: Timestamp,
 }
 
 /// One delivery.
@@ -88,13 +101,13 @@ pub enum Merge {
 impl Outbox {
     /// The delivery, on its way or over lately.
     pub fn get(&self, id: &DeliveryId) -> Option<&Outgoing> {
-        self.open.iter().chain(&self.recent).find(|o| o.delivery_id == *id)
+        self.known().find(|o| o.delivery_id == *id)
     }
 
     /// The part (from 1) that the platform calls so.
     pub fn sent_as(&self, channel_message_id: &str) -> Option<(&Outgoing, u32)> {
         let part = |o: &Outgoing| o.parts.iter().position(|p| p.channel_message_id.as_deref() == Some(channel_message_id));
-        self.open.iter().chain(&self.recent).find_map(|o| part(o).map(|at| (o, number(at))))
+        self.known().find_map(|o| part(o).map(|at| (o, number(at))))
     }
 
     /// The first part that is to be sent by `now`.
@@ -114,40 +127,40 @@ impl Outbox {
         if self.is_sending() {
             return Some(Timestamp::default());
         }
-        self.ready_at().into_iter().chain(self.open.iter().filter_map(Outgoing::lapses_at)).min()
+        self.ready_at().into_iter().chain(self.parts().filter_map(|(_, _, part)| part.lapses_at())).min()
     }
 
     /// The earliest time after `now` at which something of it changes by itself.
     pub fn changes_at(&self, now: Timestamp) -> Option<Timestamp> {
         let later = self.first_of_places().filter_map(Outgoing::ready_at).filter(|at| *at > now);
-        later.chain(self.open.iter().filter_map(Outgoing::lapses_at)).min()
+        later.chain(self.parts().filter_map(|(_, _, part)| part.lapses_at())).min()
     }
 
     /// Parts that have been in sending, or unknown, for too long.
     pub fn lapsed(&self, now: Timestamp) -> impl Iterator<Item = (&Outgoing, u32)> {
-        let late = self.open.iter().filter(move |o| o.lapses_at().is_some_and(|at| at <= now));
-        late.filter_map(|o| o.next().map(|at| (o, number(at))))
+        self.parts().filter(move |(_, _, part)| part.lapses_at().is_some_and(|at| at <= now)).map(|(o, at, _)| (o, at))
     }
 
     /// Parts in sending whose sender ended with the process before `started_at`.
     pub fn orphans(&self, started_at: Timestamp) -> impl Iterator<Item = (&Outgoing, u32)> {
-        let next = self.open.iter().filter_map(|o| o.next().map(|at| (o, at)));
-        let orphan = move |o: &Outgoing, at: usize| o.parts[at].state == DeliveryState::Sending && o.parts[at].since < started_at;
-        next.filter(move |(o, at)| orphan(o, *at)).map(|(o, at)| (o, number(at)))
+        let orphan = move |part: &OutPart| part.state == DeliveryState::Sending && part.since < started_at;
+        self.parts().filter(move |(_, _, part)| orphan(part)).map(|(o, at, _)| (o, at))
     }
 
     pub fn is_sending(&self) -> bool {
-        self.open.iter().any(|o| o.state() == Some(DeliveryState::Sending))
+        self.open.iter().any(Outgoing::is_sending)
     }
 
-    /// When somebody last wrote from there.
+    /// When somebody last wrote from that conversation.
     pub fn last_inbound(&self, place: &Address) -> Option<Timestamp> {
-        self.place(place)?.last_inbound
+        self.places.iter().filter(|p| p.address.same_conversation(place)).filter_map(|p| p.last_inbound).max()
     }
 
-    /// When a sentence of the gateway's own last went there.
-    pub fn last_notice(&self, place: &Address) -> Option<Timestamp> {
-        self.place(place)?.last_notice
+    /// When that sentence of the gateway's own last went there.
+    pub fn last_notice(&self, place: &Address, parts: &[Part]) -> Option<Timestamp> {
+        let text = &parts.first()?.text;
+        let place = self.places.iter().find(|p| p.address.same_place(place))?;
+        place.notices.iter().rev().find(|notice| notice.text == *text).map(|notice| notice.at)
     }
 
     /// Where the newest input with an address came from.
@@ -155,18 +168,29 @@ impl Outbox {
         self.places.iter().filter(|p| p.last_inbound.is_some()).max_by_key(|p| p.last_inbound).map(|p| &p.address)
     }
 
-    /// Deliveries that wait for somebody to write from there.
+    /// Deliveries that wait for somebody to write from that conversation.
     pub fn held_for<'a>(&'a self, place: &'a Address) -> impl Iterator<Item = &'a Outgoing> {
-        self.open.iter().filter(move |o| o.to.same_place(place) && o.parts.iter().any(|p| p.held))
+        self.held().filter(move |o| o.to.same_conversation(place))
     }
 
-    fn place(&self, place: &Address) -> Option<&Place> {
-        self.places.iter().find(|p| p.address.same_place(place))
+    /// Deliveries that wait for somebody to write.
+    pub fn held(&self) -> impl Iterator<Item = &Outgoing> {
+        self.open.iter().filter(|o| o.is_held())
+    }
+
+    /// On its way, or over lately.
+    pub fn known(&self) -> impl Iterator<Item = &Outgoing> {
+        self.open.iter().chain(&self.recent).chain(&self.dead)
+    }
+
+    /// Every part, with its number, of what is not over: one that was told not to have arrived may be tried again before later ones are through.
+    fn parts(&self) -> impl Iterator<Item = (&Outgoing, u32, &OutPart)> {
+        self.open.iter().flat_map(|o| o.parts.iter().enumerate().map(move |(at, part)| (o, number(at), part)))
     }
 
     /// Of each place the delivery that goes before all others.
     fn first_of_places(&self) -> impl Iterator<Item = &Outgoing> {
-        let is_first = |(i, o): &(usize, &Outgoing)| !self.open[..*i].iter().any(|before| before.to.same_place(&o.to));
+        let is_first = |(i, o): &(usize, &Outgoing)| !self.open[..*i].iter().any(|before| before.goes_before(o));
         self.open.iter().enumerate().filter(is_first).map(|(_, o)| o)
     }
 }
@@ -192,35 +216,41 @@ impl Outgoing {
         self.next().filter(|at| self.parts[*at].state != DeliveryState::Sending).map(number)
     }
 
-    /// The state of the first part that is not sent.
-    fn state(&self) -> Option<DeliveryState> {
-        self.next().map(|at| self.parts[at].state)
+    /// Somebody sends a part of it.
+    fn is_sending(&self) -> bool {
+        self.parts.iter().any(|p| p.state == DeliveryState::Sending)
     }
 
     /// When its next part may be sent; `None` where something else comes first.
     fn ready_at(&self) -> Option<Timestamp> {
-        let part = &self.parts[self.next()?];
+        let part = &self.parts[self.next().filter(|_| !self.is_sending())?];
         let waits = matches!(part.state, DeliveryState::Queued | DeliveryState::Failed) && !part.held;
         waits.then(|| part.retry_at.unwrap_or_default())
     }
 
-    /// When its next part is given up as it stands.
-    fn lapses_at(&self) -> Option<Timestamp> {
-        let part = &self.parts[self.next()?];
-        match part.state {
-            DeliveryState::Sending => Some(part.since + SENDING_FOR),
-            DeliveryState::Unknown => Some(part.since + UNKNOWN_FOR),
-            DeliveryState::Queued | DeliveryState::Failed | DeliveryState::Dead => None,
-            DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read => None,
-        }
-    }
-
-    /// What a new attempt would send: the first part that is dead, waits, or did not arrive.
+    /// What a new attempt would send: the first part that is dead, waits, or did not arrive. None while a part is being sent, for two at
+    /// once may change places.
     pub fn again(&self) -> Option<u32> {
+        if self.is_sending() {
+            return None;
+        }
         let may = |p: &OutPart| matches!(p.state, DeliveryState::Dead | DeliveryState::Failed | DeliveryState::Queued);
         let first =
             self.parts.iter().position(|p| !matches!(p.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read))?;
         may(&self.parts[first]).then_some(number(first))
+    }
+
+    /// Whether it keeps one that was queued later waiting.
+    fn goes_before(&self, later: &Self) -> bool {
+        self.to.same_place(&later.to) || self.to.same_conversation(&later.to) && !self.is_held()
+    }
+
+    fn is_held(&self) -> bool {
+        self.parts.iter().any(|p| p.held)
+    }
+
+    fn is_dead(&self) -> bool {
+        self.parts.iter().any(|p| p.state == DeliveryState::Dead)
     }
 
     /// As lists show it.
@@ -248,6 +278,16 @@ impl Outgoing {
 }
 
 impl OutPart {
+    /// When it is given up as it stands.
+    fn lapses_at(&self) -> Option<Timestamp> {
+        match self.state {
+            DeliveryState::Sending => Some(self.since + SENDING_FOR),
+            DeliveryState::Unknown => Some(self.since + UNKNOWN_FOR),
+            DeliveryState::Queued | DeliveryState::Failed | DeliveryState::Dead => None,
+            DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read => None,
+        }
+    }
+
     /// The platform took it; it may have told later that it did not arrive.
     pub fn is_over(&self) -> bool {
         self.rank() > 0

@@ -22,7 +22,7 @@ use super::surface::Surface;
 use super::{Address, Block, DigestId, Finish, MessageId, Record, Seq, Timestamp, ToolCallId, Usage};
 
 /// Changes with every change of the fold or of this type's JSON: a snapshot of another version is ignored and the ledger folded from 1.
-pub const FOLD_VERSION: u32 = 7;
+pub const FOLD_VERSION: u32 = 8;
 
 /// How many closed waits the state remembers, so that a repeated answer is recognised before the index has it.
 const RESOLVED_KEPT: usize = 64;

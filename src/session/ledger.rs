@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use super::metrics::Fact;
 use super::record::FeedRecord;
-use crate::domain::event::delivery::Outside;
-use crate::domain::event::input::Input;
+use crate::domain::delivery::DeliveryView;
+use crate::domain::event::delivery::{Delivery, Outside};
+use crate::domain::event::input::{Input, MessageQueued};
+use crate::domain::event::pending::{Pending, ToolApproval};
 use crate::domain::event::turn::Turn;
 use crate::domain::event::{AgentEvent, Place};
 use crate::domain::pending::Item;
@@ -45,8 +47,8 @@ struct Staged {
     /// Ids of waits that opened or closed.
     items: Vec<String>,
     aliases: Vec<Alias>,
-    /// Deliveries that changed.
-    deliveries: Vec<DeliveryId>,
+    /// Deliveries that changed, as they stand by now.
+    deliveries: Vec<DeliveryView>,
     /// There may be something to deliver, or a file to fetch.
     outside: bool,
     facts: Vec<Fact>,
@@ -98,8 +100,9 @@ impl Ledger {
         let (turn, step) = self.place(&event);
         let record = Record { head: Head { seq: self.state.head + 1, at, turn, step }, event };
         let idle_ms = self.state.turn.as_ref().map_or(0, |turn| turn.idle_ms);
-        self.note_outside(&record.event);
+        let changed = self.changes_outside(&record.event);
         self.state.apply(&record)?;
+        self.note_outside(&changed);
         self.staged.facts.extend(Fact::of(&record.event, &self.state, idle_ms));
         let shared = Arc::new(FeedRecord::new(&record)?);
         self.staged.bytes += shared.json.len();
@@ -109,16 +112,34 @@ impl Ledger {
     }
 
     /// Deliveries that the event changes. What waits for somebody to write waits no longer once he has.
-    fn note_outside(&mut self, event: &AgentEvent) {
+    fn changes_outside(&mut self, event: &AgentEvent) -> Vec<DeliveryId> {
+        let mut changed = Vec::new();
         if let AgentEvent::Outside(Outside::Delivery(delivery)) = event {
-            self.staged.deliveries.push(delivery.delivery_id.clone());
+            changed.push(delivery.delivery_id.clone());
             self.staged.outside = true;
         }
-        if let AgentEvent::Input(Input::MessageQueued(message)) = event
-            && let Some(from) = &message.reply_to
-        {
-            self.staged.deliveries.extend(self.state.outbox.held_for(from).map(|o| o.delivery_id.clone()));
-            self.staged.outside = true;
+        let outbox = &self.state.outbox;
+        let freed: Vec<DeliveryId> = match event {
+            AgentEvent::Input(Input::MessageQueued(MessageQueued { reply_to: Some(from), .. }))
+            | AgentEvent::Outside(Outside::Delivery(Delivery { heard: true, to: Some(from), .. })) => {
+                self.staged.outside = true;
+                outbox.held_for(from).map(|o| o.delivery_id.clone()).collect()
+            }
+            AgentEvent::Pending(Pending::ToolApproval(ToolApproval { heard: true, .. })) => {
+                self.staged.outside = true;
+                outbox.held().map(|o| o.delivery_id.clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        changed.extend(freed);
+        changed
+    }
+
+    /// Their rows are taken now: by the time of the append the session may have forgotten one that is over.
+    fn note_outside(&mut self, changed: &[DeliveryId]) {
+        for view in changed.iter().filter_map(|id| self.state.outbox.get(id)).map(|outgoing| outgoing.view(&self.session)) {
+            self.staged.deliveries.retain(|known| known.delivery_id != view.delivery_id);
+            self.staged.deliveries.push(view);
         }
     }
 
@@ -195,9 +216,6 @@ impl Ledger {
         let Some(overview) = Overview::of(&self.session, &self.state) else { return };
         let staged = std::mem::take(&mut self.staged);
         let items: Vec<Item> = staged.items.iter().filter_map(|id| self.state.item(id).cloned()).collect();
-        let changed = |(i, id): (usize, &DeliveryId)| !staged.deliveries[i + 1..].contains(id);
-        let changed = staged.deliveries.iter().enumerate().filter(|each| changed(*each)).filter_map(|(_, id)| self.state.outbox.get(id));
-        let deliveries = changed.map(|outgoing| outgoing.view(&self.session)).collect();
         let append = Append {
             session: self.session.clone(),
             expected: self.position,
@@ -208,7 +226,7 @@ impl Ledger {
             overview: overview.clone(),
             items,
             aliases: staged.aliases,
-            deliveries,
+            deliveries: staged.deliveries,
         };
         self.inflight = Some(Inflight {
             answer: store.append(append),
@@ -246,7 +264,6 @@ impl Ledger {
 
 /// The wait that the event opens or closes.
 fn item_of(event: &AgentEvent) -> Option<String> {
-    use crate::domain::event::pending::Pending;
     let AgentEvent::Pending(pending) = event else { return None };
     Some(match pending {
         Pending::ApprovalRequested(e) => e.approval_id.to_string(),

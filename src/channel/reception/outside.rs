@@ -86,12 +86,16 @@ impl Reception {
             }
             None => return Ok("echo_unknown"),
         };
-        if self.is_told_of(account, lease.id(), &echo.id).await? {
-            return Ok("echo_own");
-        }
         // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
-        if self.is_sending(account, lease.id()).await? {
-            return Err(Undone::Again("an echo came while it is not known what was sent".to_owned()));
+        match self.sessions.is_sending(&lease).await {
+            Ok(false) if !self.may_have_sent(account, lease.id()).await? => {}
+            Ok(_) => return Err(Undone::Again("an echo came while it is not known what was sent".to_owned())),
+            Err(SessionError::NotFound) => return Ok("echo_unknown"),
+            Err(error) => return Err(error.into()),
+        }
+        // one that was on its way when it was looked for has its id by now
+        if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() || self.is_told_of(account, lease.id(), &echo.id).await? {
+            return Ok("echo_own");
         }
         let key =
             IntakeKey { tenant: account.rules.tenant.clone(), scope: account.scope(), external_id: echo.id, body_hash: sha256(&echo.text) };
@@ -113,16 +117,10 @@ impl Reception {
         Ok(self.store.deliveries(lately).await?.rows.iter().any(|delivery| is_its(&delivery.channel_message_ids)))
     }
 
-    async fn is_sending(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
-        let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
-        let all = DeliveryFilter { tenant, session, limit: 1, ..DeliveryFilter::default() };
-        for state in [DeliveryState::Sending, DeliveryState::Unknown] {
-            let filter = DeliveryFilter { state: Some(state), ..all.clone() };
-            if !self.store.deliveries(filter).await?.rows.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    async fn may_have_sent(&self, account: &Account, session: &SessionId) -> Result<bool, Undone> {
+        let (tenant, session, state) = (account.rules.tenant.clone(), Some(session.clone()), Some(DeliveryState::Unknown));
+        let filter = DeliveryFilter { tenant, session, state, limit: 1, ..DeliveryFilter::default() };
+        Ok(!self.store.deliveries(filter).await?.rows.is_empty())
     }
 
     /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:

@@ -1,6 +1,8 @@
 //! How records change the outbox.
 
-use super::{OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
+use std::collections::VecDeque;
+
+use super::{NOTICES, Notice, OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
 use crate::domain::delivery::{DeliveryState, Part, Purpose};
 use crate::domain::event::delivery::Delivery;
 use crate::domain::{Address, Timestamp};
@@ -25,9 +27,15 @@ impl Outbox {
         Ok(())
     }
 
+    /// Somebody did something in the conversation that is no message: pressed a button, say.
+    pub(in crate::domain) fn heard_of(&mut self, at: Timestamp) {
+        let from = self.reply_to().or_else(|| self.held().next().map(|o| &o.to)).cloned();
+        from.into_iter().for_each(|from| self.heard(at, &from));
+    }
+
     /// Somebody wrote from there: what waited for that waits no longer.
     pub(in crate::domain) fn heard(&mut self, at: Timestamp, from: &Address) {
-        for outgoing in self.open.iter_mut().filter(|o| o.to.same_place(from)) {
+        for outgoing in self.open.iter_mut().filter(|o| o.to.same_conversation(from)) {
             for part in outgoing.parts.iter_mut().filter(|p| p.held) {
                 part.held = false;
                 outgoing.updated_at = at;
@@ -44,8 +52,12 @@ impl Outbox {
         if parts.is_empty() || event.part != 1 || usize::try_from(event.of) != Ok(parts.len()) {
             return Err("a delivery begins with its first part, and says how many there are");
         }
+        if event.heard {
+            self.heard(at, to);
+        }
         if purpose == Purpose::Notice {
-            self.touch(to, |place| place.last_notice = Some(at));
+            let notice = Notice { text: parts[0].text.clone(), at };
+            self.touch(to, |place| place.noticed(notice));
         }
         let mut parts: Vec<OutPart> = parts.iter().map(|content| OutPart::new(at, content)).collect();
         (parts[0].held, parts[0].retry_at) = (event.held, event.retry_at);
@@ -60,8 +72,9 @@ impl Outbox {
         if let Some(at) = self.open.iter().position(named) {
             return Ok(Taken { delivery: self.open.remove(at), place: Some(at) });
         }
-        let at = self.recent.iter().position(named).ok_or("no such delivery is known")?;
-        self.recent.remove(at).map(|delivery| Taken { delivery, place: None }).ok_or("no such delivery is known")
+        let of = |over: &mut VecDeque<Outgoing>| over.iter().position(named).and_then(|at| over.remove(at));
+        let over = of(&mut self.recent).or_else(|| of(&mut self.dead));
+        over.map(|delivery| Taken { delivery, place: None }).ok_or("no such delivery is known")
     }
 
     /// Back where it was, or to where it belongs now.
@@ -74,17 +87,16 @@ impl Outbox {
         for part in delivery.parts.iter_mut().filter(|p| matches!(p.state, DeliveryState::Delivered | DeliveryState::Read)) {
             part.content = Part::default();
         }
-        self.recent.push_back(delivery);
-        if self.recent.len() > RECENT {
-            // what is dead may be wanted again
-            let sent = self.recent.iter().position(|o| !o.parts.iter().any(|p| p.state == DeliveryState::Dead));
-            self.recent.remove(sent.unwrap_or_default());
+        let over = if delivery.is_dead() { &mut self.dead } else { &mut self.recent };
+        over.push_back(delivery);
+        if over.len() > RECENT {
+            over.pop_front();
         }
     }
 
     fn touch(&mut self, address: &Address, change: impl FnOnce(&mut Place)) {
         let known = self.places.iter().position(|p| p.address.same_place(address)).and_then(|at| self.places.remove(at));
-        let mut place = known.unwrap_or_else(|| Place { address: address.clone(), last_inbound: None, last_notice: None });
+        let mut place = known.unwrap_or_else(|| Place { address: address.clone(), last_inbound: None, notices: VecDeque::new() });
         if address.message.is_some() {
             place.address = address.clone();
         }
@@ -92,6 +104,16 @@ impl Outbox {
         self.places.push_back(place);
         if self.places.len() > PLACES {
             self.places.pop_front();
+        }
+    }
+}
+
+impl Place {
+    fn noticed(&mut self, notice: Notice) {
+        self.notices.retain(|known| known.text != notice.text);
+        self.notices.push_back(notice);
+        if self.notices.len() > NOTICES {
+            self.notices.pop_front();
         }
     }
 }

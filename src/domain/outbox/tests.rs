@@ -4,8 +4,9 @@ use crate::domain::delivery::{Part, Purpose};
 use crate::domain::event::delivery::Delivery;
 use crate::domain::{Address, Recipient, Timestamp};
 
-fn place(phone: &str) -> Address {
-    let to = Recipient::Phone(phone.into());
+/// A group: each is a conversation of its own.
+fn place(group: &str) -> Address {
+    let to = Recipient::Group(group.into());
     Address { channel: "whatsapp".into(), account: "main".into(), to, message: Some("wamid.in".into()) }
 }
 
@@ -220,6 +221,8 @@ fn what_is_over_is_kept_for_a_while_and_what_is_dead_longer() {
         b.queue(&id, "1", 1);
         b.becomes(&id, 1, &[Sending, Sent, Read]);
     }
+    b.queue("last", "1", 1);
+    b.becomes("last", 1, &[Sending, Sent, Read]);
     assert_eq!(b.outbox.recent.len(), RECENT);
     assert!(b.outbox.get(&"dead".into()).is_some() && b.outbox.get(&"d0".into()).is_none());
     assert_eq!(b.outbox.recent.back().unwrap().parts[0].content, Part::default(), "nobody needs its text any more");
@@ -227,4 +230,56 @@ fn what_is_over_is_kept_for_a_while_and_what_is_dead_longer() {
         b.outbox.heard(Timestamp(n as u64), &place(&n.to_string()));
     }
     assert_eq!(b.outbox.last_inbound(&place("0")), None, "places are bounded too");
+}
+
+#[test]
+fn many_that_are_dead_push_out_none_that_arrived() {
+    let mut b = Kept::default();
+    for n in 0..=RECENT {
+        let id = format!("dead{n}");
+        b.queue(&id, "1", 1);
+        b.becomes(&id, 1, &[Dead]);
+    }
+    b.queue("a", "1", 1);
+    b.becomes("a", 1, &[Sending, Sent]);
+    assert_eq!(b.shown("a").0, Sent, "a status may still come");
+    assert!(b.outbox.get(&"dead0".into()).is_none() && b.outbox.get(&format!("dead{RECENT}").as_str().into()).is_some());
+}
+
+/// A part was told not to have arrived while a later one was on its way.
+#[test]
+fn what_is_being_sent_counts_wherever_it_stands() {
+    let mut b = Kept::default();
+    b.queue("a", "1", 2);
+    b.becomes("a", 1, &[Sending, Sent]);
+    b.fails("a", 1, None);
+    b.becomes("a", 2, &[Sending]);
+    assert_eq!(b.outbox.get(&"a".into()).unwrap().again(), None, "not two at once");
+    b.becomes("a", 1, &[Queued]);
+    let later = Timestamp(0) + SENDING_FOR;
+    assert!(b.outbox.is_sending() && b.due().is_none());
+    assert_eq!((b.outbox.wakes_at(), b.outbox.changes_at(Timestamp(0))), (Some(Timestamp(0)), Some(later)));
+    let second = |(_, part): (_, u32)| part;
+    assert_eq!(b.outbox.lapsed(later).map(second).collect::<Vec<_>>(), [2]);
+    assert_eq!(b.outbox.orphans(Timestamp(1)).map(second).collect::<Vec<_>>(), [2]);
+    b.becomes("a", 2, &[Sent]);
+    assert_eq!(b.due(), Some(("a".into(), 1)));
+}
+
+/// A person is one conversation, whichever of his ids he writes under.
+#[test]
+fn a_persons_addresses_are_one_conversation() {
+    let number = Address { to: Recipient::Phone("1".into()), ..place("") };
+    let user = Address { to: Recipient::User("US.1".into()), ..place("") };
+    let mut b = Kept::default();
+    for (id, to) in [("a", &number), ("b", &user)] {
+        b.outbox.apply(Timestamp(0), &Delivery::first(id.into(), Purpose::Answer, to.clone(), vec![Part::default()])).unwrap();
+    }
+    b.becomes("a", 1, &[Sending]);
+    assert_eq!(b.due(), None, "what was said first goes first");
+    let held = Delivery { held: true, ..b.event("a", 1, Queued) };
+    b.outbox.apply(Timestamp(1), &held).unwrap();
+    assert_eq!(b.due(), Some(("b".into(), 1)), "but what is held there keeps nothing back here");
+    b.outbox.heard(Timestamp(2), &user);
+    assert_eq!((b.due(), b.outbox.last_inbound(&number)), (Some(("a".into(), 1)), Some(Timestamp(2))));
 }

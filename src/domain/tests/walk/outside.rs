@@ -33,7 +33,7 @@ impl Walk {
     /// A new one, or whatever may become of one that is known.
     pub(super) fn delivery(&mut self) -> AgentEvent {
         let outbox = self.state.outbox.clone();
-        let known = outbox.open.iter().chain(&outbox.recent);
+        let known = outbox.known();
         let every = known.flat_map(|o| {
             let parts = 1..=o.of();
             parts.flat_map(|part| DeliveryState::ALL.map(|state| Delivery::of(o.delivery_id.clone(), part, o.of(), state)))
