@@ -1,28 +1,32 @@
 //! The accounts of all messaging platforms that this gateway serves: the adapter of each, and what its operator says about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::access::{Rules, reachable_at};
 use super::messenger::{InboundMessage, Messenger, Person};
 use crate::domain::{Address, Recipient};
+
+/// Far more than are decided about at once.
+const LOCKS: usize = 64;
 
 /// One account.
 #[derive(Debug)]
 pub struct Account {
     pub messenger: Arc<dyn Messenger>,
     pub rules: Rules,
-    /// Held while it is decided whose conversation a message is, or what becomes of a stranger: two messages of one person may come at once.
-    pub(super) deciding: Mutex<()>,
+    /// Held while it is decided whose conversation a message is: two messages of one person may come at once.
+    pub(super) deciding: Deciding,
     /// Held while a message is changed or taken back: each change goes on from what the one before it left.
     pub(super) editing: Mutex<()>,
 }
 
 impl Account {
     pub fn new(messenger: Arc<dyn Messenger>, rules: Rules) -> Self {
-        Self { messenger, rules, deciding: Mutex::default(), editing: Mutex::default() }
+        Self { messenger, rules, deciding: Deciding::new(), editing: Mutex::default() }
     }
 
     pub fn channel(&self) -> &'static str {
@@ -60,6 +64,31 @@ impl Account {
 
     pub(super) fn place_of(&self, message: &InboundMessage) -> Option<Address> {
         self.place(&message.from, message.group.as_deref(), Some(&message.id))
+    }
+}
+
+/// Locks of persons and groups, shared by those whose ids fall together.
+#[derive(Debug)]
+pub(super) struct Deciding([Mutex<()>; LOCKS]);
+
+impl Deciding {
+    fn new() -> Self {
+        Self(std::array::from_fn(|_| Mutex::default()))
+    }
+
+    /// Until what it gives is dropped, nothing else is decided about any of these. Taken in one order, so that no two wait for each other.
+    pub(super) async fn hold(&self, ids: &[Recipient]) -> Vec<MutexGuard<'_, ()>> {
+        let lock = |id: &Recipient| {
+            let mut hasher = DefaultHasher::new();
+            id.hash(&mut hasher);
+            usize::try_from(hasher.finish() % LOCKS as u64).unwrap_or_default()
+        };
+        let locks: BTreeSet<usize> = ids.iter().map(lock).collect();
+        let mut held = Vec::with_capacity(locks.len());
+        for lock in locks {
+            held.push(self.0[lock].lock().await);
+        }
+        held
     }
 }
 

@@ -13,12 +13,18 @@ use super::messenger::Person;
 use crate::domain::digest::keyed;
 use crate::domain::pairing::{Pairing, PairingStatus};
 use crate::domain::{Clock, IdSource, Recipient, Timestamp};
-use crate::store::{Store, StoreError};
+use crate::store::{PairingFilter, Slice, Store, StoreError};
 
 /// How long a code counts.
 pub const VALID: Duration = Duration::from_secs(60 * 60);
 /// Within which wrong codes of one caller are counted.
 const TRIES_KEPT: Duration = Duration::from_secs(10 * 60);
+/// How long a stranger who was not let in is remembered after his code.
+const PENDING_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How seldom the others are looked for.
+const PRUNED_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Rows that are read for it at once.
+const PRUNED_AT_ONCE: usize = 200;
 /// What codes are made of: nothing that is taken for something else when it is read aloud or copied by hand. 32 of them, so five bits each.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /// Of a code; forty bits.
@@ -33,6 +39,10 @@ pub struct Pairings {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     wrong: Arc<Mutex<Tries>>,
+    /// Held from reading a row until it is written: rows are written whole.
+    writing: Arc<tokio::sync::Mutex<()>>,
+    /// When rows that nobody asks for any more were last taken away.
+    pruned_at: Arc<Mutex<Option<Timestamp>>>,
 }
 
 /// When each caller, by tenant and name, came with codes that there are not.
@@ -42,8 +52,8 @@ type Tries = BTreeMap<(String, String), Vec<Timestamp>>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Standing {
     LetIn,
-    /// Not yet; with what is known of him.
-    Stranger(Option<Box<Pairing>>),
+    /// Not yet.
+    Stranger,
     /// Not here; the word that this is counted by.
     Out(&'static str),
 }
@@ -57,6 +67,16 @@ pub(super) enum Asked {
     Waits,
     /// He had as many as anybody gets.
     Silence,
+    /// An operator was faster.
+    LetIn,
+}
+
+/// A row that a person is found in.
+#[derive(Debug)]
+struct Looked {
+    pairing: Pairing,
+    /// An id of his that it does not have yet.
+    fresh: Option<Recipient>,
 }
 
 /// What became of a code that an operator came with.
@@ -75,7 +95,7 @@ pub enum Admission {
 
 impl Pairings {
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { store, clock, ids, wrong: Arc::default() }
+        Self { store, clock, ids, wrong: Arc::default(), writing: Arc::default(), pruned_at: Arc::default() }
     }
 
     pub(super) async fn standing(&self, account: &Account, person: &Person) -> Result<Standing, StoreError> {
@@ -94,33 +114,57 @@ impl Pairings {
             }
             Access::Pairing => Ok(match self.known(account, person).await? {
                 Some(pairing) if pairing.status == PairingStatus::Admitted => Standing::LetIn,
-                known => Standing::Stranger(known.map(Box::new)),
+                _ => Standing::Stranger,
             }),
         }
     }
 
-    /// What is known of a person under any of his ids. A number that belongs to another user id by now is another person's.
+    /// What is known of a person under any of his ids, and from here on under all of them.
     async fn known(&self, account: &Account, person: &Person) -> Result<Option<Pairing>, StoreError> {
-        for id in ids(person) {
-            let found = self.store.pairing_of(&account.rules.tenant, account.channel(), account.name(), &id).await?;
-            let Some(mut pairing) = found else { continue };
-            let Some(user) = person.user.clone().map(Recipient::User) else { return Ok(Some(pairing)) };
-            if pairing.ids.contains(&user) {
-                return Ok(Some(pairing));
+        match self.look(account, person).await? {
+            Some(Looked { fresh: Some(_), .. }) => {
+                let _writing = self.writing.lock().await;
+                self.learn(account, person).await
             }
-            if pairing.ids.iter().any(|id| matches!(id, Recipient::User(_))) {
-                continue;
-            }
+            known => Ok(known.map(|looked| looked.pairing)),
+        }
+    }
+
+    /// The same, while the rows are held.
+    async fn learn(&self, account: &Account, person: &Person) -> Result<Option<Pairing>, StoreError> {
+        let Some(Looked { mut pairing, fresh }) = self.look(account, person).await? else { return Ok(None) };
+        if let Some(user) = fresh {
             pairing.ids.push(user);
             self.store.save_pairing(pairing.clone()).await?;
-            return Ok(Some(pairing));
+        }
+        Ok(Some(pairing))
+    }
+
+    /// A number that belongs to another user id by now is another person's.
+    async fn look(&self, account: &Account, person: &Person) -> Result<Option<Looked>, StoreError> {
+        for id in ids(person) {
+            let found = self.store.pairing_of(&account.rules.tenant, account.channel(), account.name(), &id).await?;
+            let Some(pairing) = found else { continue };
+            let fresh = person.user.clone().map(Recipient::User).filter(|user| !pairing.ids.contains(user));
+            if fresh.is_some() && pairing.ids.iter().any(|id| matches!(id, Recipient::User(_))) {
+                continue;
+            }
+            return Ok(Some(Looked { pairing, fresh }));
         }
         Ok(None)
     }
 
-    /// A stranger asks. To be called while the account's decisions are held.
-    pub(super) async fn ask(&self, account: &Account, person: &Person, known: Option<Pairing>) -> Result<Asked, StoreError> {
+    /// A stranger asks.
+    pub(super) async fn ask(&self, account: &Account, person: &Person) -> Result<Asked, StoreError> {
+        let _writing = self.writing.lock().await;
         let now = self.clock.now();
+        let known = self.learn(account, person).await?;
+        if known.as_ref().is_some_and(|pairing| pairing.status == PairingStatus::Admitted) {
+            return Ok(Asked::LetIn);
+        }
+        if known.is_none() {
+            self.prune(account, now).await?;
+        }
         if let Some(pairing) = &known
             && pairing.expires_at > now
         {
@@ -136,17 +180,42 @@ impl Pairings {
         Ok(Asked::Tell(Box::new(pairing)))
     }
 
-    /// The platform took the message with the code. To be called while the account's decisions are held.
+    /// Takes away who asked long ago and was not let in. Once a day, and only where somebody new asks: else the list does not grow.
+    async fn prune(&self, account: &Account, now: Timestamp) -> Result<(), StoreError> {
+        let pruned_at = self.pruned_at.lock().unwrap_or_else(PoisonError::into_inner).replace(now);
+        if pruned_at.is_some_and(|at| now.since(at) < PRUNED_EVERY) {
+            return Ok(());
+        }
+        let tenant = &account.rules.tenant;
+        let mut filter = PairingFilter { tenant: tenant.clone(), status: Some(PairingStatus::Pending), after: None, limit: PRUNED_AT_ONCE };
+        let mut over = Vec::new();
+        loop {
+            let Slice { rows, more } = self.store.pairings(filter.clone()).await?;
+            filter.after = rows.last().filter(|_| more).map(|last| last.code.clone());
+            over.extend(rows.into_iter().filter(|row| now.since(row.expires_at) > PENDING_KEPT).map(|row| row.code));
+            if filter.after.is_none() {
+                break;
+            }
+        }
+        for code in over {
+            self.store.delete_pairing(tenant, &code).await?;
+        }
+        Ok(())
+    }
+
+    /// The platform took the message with the code.
     pub(super) async fn told(&self, pairing: &Pairing) -> Result<(), StoreError> {
+        let _writing = self.writing.lock().await;
         match self.store.pairing(&pairing.tenant, &pairing.code).await? {
             Some(now) => self.store.save_pairing(Pairing { told: true, ..now }).await,
             None => Ok(()),
         }
     }
 
-    /// A person has new ids: what was decided about him holds for these too. To be called while the account's decisions are held.
+    /// A person has new ids: what was decided about him holds for these too.
     pub(super) async fn renamed(&self, account: &Account, old: &Person, new: &Person) -> Result<(), StoreError> {
-        let known = match self.known(account, old).await? {
+        let _writing = self.writing.lock().await;
+        let known = match self.learn(account, old).await? {
             Some(pairing) => pairing,
             None if account.rules.is_listed(old) => {
                 let listed = self.pairing(account, ids(old), old.name.clone()).await?;
@@ -179,6 +248,7 @@ impl Pairings {
         if let Some(again_in) = self.tried_too_often(&caller, attempts, now) {
             return Ok(Admission::TooMany { again_in });
         }
+        let _writing = self.writing.lock().await;
         let found = self.store.pairing(tenant, &plain(code)).await?;
         match found {
             None => {
@@ -200,6 +270,7 @@ impl Pairings {
     /// # Errors
     /// The store's.
     pub async fn refuse(&self, tenant: &str, code: &str) -> Result<bool, StoreError> {
+        let _writing = self.writing.lock().await;
         self.store.delete_pairing(tenant, &plain(code)).await
     }
 

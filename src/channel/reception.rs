@@ -10,6 +10,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
+use futures_util::future::ready;
+use futures_util::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -25,12 +27,16 @@ use crate::store::{Store, StoreError};
 
 mod complaints;
 mod decision;
+mod lanes;
 mod message;
 mod outside;
 mod place;
 mod stranger;
 
 use complaints::Complaints;
+
+/// Persons, groups and deliveries of one request that are worked on at once: enough to share commits, few enough to leave readers for others.
+const LANES: usize = 16;
 
 /// What a webhook's request is answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,6 +135,16 @@ impl Reception {
             }
         };
         let Received { items, reply } = account.messenger.receive(&verified);
+        let at_once = stream::iter(lanes::lanes(items)).map(|lane| {
+            let (reception, account) = (self.clone(), account.clone());
+            async move { reception.lane(&account, lane).await }
+        });
+        let again = at_once.buffer_unordered(LANES).fold(false, |again, of_lane| ready(again || of_lane)).await;
+        if again { Answer::Again } else { Answer::Taken(reply) }
+    }
+
+    /// One item after the other. Whether one of them is to come again.
+    async fn lane(&self, account: &Arc<Account>, items: Vec<Item>) -> bool {
         let mut again = false;
         for item in items {
             match self.item(account, item).await {
@@ -141,7 +157,7 @@ impl Reception {
                 }
             }
         }
-        if again { Answer::Again } else { Answer::Taken(reply) }
+        again
     }
 
     /// Lets the stranger with that code in, and welcomes him.

@@ -35,6 +35,12 @@ impl Address {
         (&self.channel, &self.account, &self.to) == (&other.channel, &other.account, &other.to)
     }
 
+    /// Whether whoever is there is the same, for one session: a person has several addresses (his number, the platform's own id), a group one.
+    pub fn same_conversation(&self, other: &Self) -> bool {
+        let people = !self.is_group() && !other.is_group();
+        self.same_place(other) || people && (&self.channel, &self.account) == (&other.channel, &other.account)
+    }
+
     /// Under which scope the intake index has the platform's ids of what was sent there.
     pub fn sent_scope(&self) -> String {
         format!("sent:{}:{}", self.channel, self.account)

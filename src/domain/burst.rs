@@ -41,7 +41,12 @@ impl Queued {
 impl Inbox {
     /// What waits for the next step of the running turn, and is whole.
     pub fn next_step(&self) -> impl Iterator<Item = &Queued> {
-        self.waiting.iter().filter(|q| q.message.target == Target::NextStep && q.settles_at().is_none())
+        self.whole().filter(|q| q.message.target == Target::NextStep)
+    }
+
+    /// What has all that came with it.
+    pub fn whole(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.iter().filter(|q| q.unsettled().next().is_none())
     }
 
     /// What a new turn claims: all of `next_step`, and of `next_turn` the oldest with the rest of its burst, once that is over.

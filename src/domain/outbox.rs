@@ -1,7 +1,8 @@
 //! Answers on their way, as the ledger tells them: what waits, what is being sent, and what was sent lately.
 //!
-//! To one place everything goes strictly in order, part by part; places do not wait for each other. A part that is dead ends its delivery,
-//! and the next one to that place goes on. How the records change it is in [`fold`].
+//! To one place everything goes strictly in order, part by part; places do not wait for each other, but that a person's addresses are one
+//! conversation: only what is held for one of them lets what is for another go first. A part that is dead ends its delivery, and the next
+//! one to that place goes on. How the records change it is in [`fold`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub const SENDING_FOR: Duration = Duration::from_secs(2 * 60);
 pub const MOST_OPEN: usize = 64;
 /// Deliveries that are over and may still hear a status, and as many that are dead and may be tried again.
 const RECENT: usize = 32;
+/// Notices that are remembered of each place: there are few different ones.
+const NOTICES: usize = 8;
 /// Places that one session remembers to have heard from or to have told something.
 const PLACES: usize = 16;
 
@@ -44,7 +47,15 @@ pub struct Outbox {
 struct Place {
     address: Address,
     last_inbound: Option<Timestamp>,
-    last_notice: Option<Timestamp>,
+    /// Sentences of the gateway's own that went there lately, the newest last.
+    notices: VecDeque<Notice>,
+}
+
+/// By its first part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Notice {
+    text: String,
+    at: Timestamp,
 }
 
 /// One delivery.
@@ -146,14 +157,16 @@ impl Outbox {
         self.open.iter().any(|o| o.parts.iter().any(open))
     }
 
-    /// When somebody last wrote from there.
+    /// When somebody last wrote from that conversation.
     pub fn last_inbound(&self, place: &Address) -> Option<Timestamp> {
-        self.place(place)?.last_inbound
+        self.places.iter().filter(|p| p.address.same_conversation(place)).filter_map(|p| p.last_inbound).max()
     }
 
-    /// When a sentence of the gateway's own last went there.
-    pub fn last_notice(&self, place: &Address) -> Option<Timestamp> {
-        self.place(place)?.last_notice
+    /// When that sentence of the gateway's own last went there.
+    pub fn last_notice(&self, place: &Address, parts: &[Part]) -> Option<Timestamp> {
+        let text = &parts.first()?.text;
+        let place = self.places.iter().find(|p| p.address.same_place(place))?;
+        place.notices.iter().rev().find(|notice| notice.text == *text).map(|notice| notice.at)
     }
 
     /// Where the newest input with an address came from.
@@ -161,9 +174,14 @@ impl Outbox {
         self.places.iter().filter(|p| p.last_inbound.is_some()).max_by_key(|p| p.last_inbound).map(|p| &p.address)
     }
 
-    /// Deliveries that wait for somebody to write from there.
+    /// Deliveries that wait for somebody to write from that conversation.
     pub fn held_for<'a>(&'a self, place: &'a Address) -> impl Iterator<Item = &'a Outgoing> {
-        self.open.iter().filter(move |o| o.to.same_place(place) && o.parts.iter().any(|p| p.held))
+        self.held().filter(move |o| o.to.same_conversation(place))
+    }
+
+    /// Deliveries that wait for somebody to write.
+    pub fn held(&self) -> impl Iterator<Item = &Outgoing> {
+        self.open.iter().filter(|o| o.is_held())
     }
 
     /// On its way, or over lately.
@@ -176,13 +194,9 @@ impl Outbox {
         self.open.iter().flat_map(|o| o.parts.iter().enumerate().map(move |(at, part)| (o, number(at), part)))
     }
 
-    fn place(&self, place: &Address) -> Option<&Place> {
-        self.places.iter().find(|p| p.address.same_place(place))
-    }
-
     /// Of each place the delivery that goes before all others.
     fn first_of_places(&self) -> impl Iterator<Item = &Outgoing> {
-        let is_first = |(i, o): &(usize, &Outgoing)| !self.open[..*i].iter().any(|before| before.to.same_place(&o.to));
+        let is_first = |(i, o): &(usize, &Outgoing)| !self.open[..*i].iter().any(|before| before.goes_before(o));
         self.open.iter().enumerate().filter(is_first).map(|(_, o)| o)
     }
 }
@@ -230,6 +244,15 @@ impl Outgoing {
         let first =
             self.parts.iter().position(|p| !matches!(p.state, DeliveryState::Sent | DeliveryState::Delivered | DeliveryState::Read))?;
         may(&self.parts[first]).then_some(number(first))
+    }
+
+    /// Whether it keeps one that was queued later waiting.
+    fn goes_before(&self, later: &Self) -> bool {
+        self.to.same_place(&later.to) || self.to.same_conversation(&later.to) && !self.is_held()
+    }
+
+    fn is_held(&self) -> bool {
+        self.parts.iter().any(|p| p.held)
     }
 
     fn is_dead(&self) -> bool {

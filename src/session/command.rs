@@ -15,7 +15,7 @@ use crate::store::{IntakeRow, StoreError};
 
 pub mod outside;
 
-pub use outside::{Arrival, DeliveryStatus, Retried, TakeOver};
+pub use outside::{Arrival, DeliveryStatus, Notice, ReplyTo, Retried, TakeOver};
 
 /// Why a session did not do it.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -185,6 +185,8 @@ pub enum Resolution {
     /// `None` declines.
     Answers(Option<Vec<Answer>>),
     Content(String),
+    /// A button was pressed in the conversation that asked.
+    Press(Decision),
 }
 
 /// What became of the answer. The item is as it stands now.
@@ -216,6 +218,7 @@ pub fn standing(item: Item, answer: &Resolution) -> Resolved {
         return Resolved::Gone(Box::new(item));
     }
     let same = match (&item.outcome, &item.kind, answer) {
+        (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(_), Resolution::Press(again)) => decision == again,
         (Some(Outcome::Decision { decision, .. }), ItemKind::Approval(a), Resolution::Decision { decision: again, digest, .. }) => {
             if digest.as_ref().is_some_and(|d| *d != a.digest) {
                 return Resolved::DigestMismatch;

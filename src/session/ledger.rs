@@ -9,8 +9,9 @@ use std::sync::Arc;
 use super::metrics::Fact;
 use super::record::FeedRecord;
 use crate::domain::delivery::DeliveryView;
-use crate::domain::event::delivery::Outside;
-use crate::domain::event::input::Input;
+use crate::domain::event::delivery::{Delivery, Outside};
+use crate::domain::event::input::{Input, MessageQueued};
+use crate::domain::event::pending::{Pending, ToolApproval};
 use crate::domain::event::turn::Turn;
 use crate::domain::event::{AgentEvent, Place};
 use crate::domain::pending::Item;
@@ -117,12 +118,20 @@ impl Ledger {
             changed.push(delivery.delivery_id.clone());
             self.staged.outside = true;
         }
-        if let AgentEvent::Input(Input::MessageQueued(message)) = event
-            && let Some(from) = &message.reply_to
-        {
-            changed.extend(self.state.outbox.held_for(from).map(|o| o.delivery_id.clone()));
-            self.staged.outside = true;
-        }
+        let outbox = &self.state.outbox;
+        let freed: Vec<DeliveryId> = match event {
+            AgentEvent::Input(Input::MessageQueued(MessageQueued { reply_to: Some(from), .. }))
+            | AgentEvent::Outside(Outside::Delivery(Delivery { heard: true, to: Some(from), .. })) => {
+                self.staged.outside = true;
+                outbox.held_for(from).map(|o| o.delivery_id.clone()).collect()
+            }
+            AgentEvent::Pending(Pending::ToolApproval(ToolApproval { heard: true, .. })) => {
+                self.staged.outside = true;
+                outbox.held().map(|o| o.delivery_id.clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        changed.extend(freed);
         changed
     }
 
@@ -255,7 +264,6 @@ impl Ledger {
 
 /// The wait that the event opens or closes.
 fn item_of(event: &AgentEvent) -> Option<String> {
-    use crate::domain::event::pending::Pending;
     let AgentEvent::Pending(pending) = event else { return None };
     Some(match pending {
         Pending::ApprovalRequested(e) => e.approval_id.to_string(),

@@ -25,6 +25,10 @@ pub(super) fn after_restart(state: &SessionState, cause: ContinueCause) -> (Vec<
         events.push(retry.into());
     }
     let Some(turn) = &state.turn else { return (events, false) };
+    // a person took over: the turn was to end, and the process ended first
+    if state.handoff.is_some() {
+        return (events, false);
+    }
     if state.waits_for_person() {
         return (events, true);
     }
@@ -86,7 +90,9 @@ pub(super) fn outcome(item: &Item, why: Lapse) -> AgentEvent {
     };
     let reason = Some(reason.to_owned());
     match &item.kind {
-        ItemKind::Approval(a) => ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by: None, note: None }.into(),
+        ItemKind::Approval(a) => {
+            ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by: None, note: None, heard: false }.into()
+        }
         ItemKind::Question(q) => {
             let question_id = q.question_id.clone();
             QuestionAnswered { question_id, tool_call_id, answers: None, declined: true, reason, by: None }.into()

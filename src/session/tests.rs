@@ -9,6 +9,7 @@ mod faults;
 mod feed;
 mod files;
 mod handoff;
+mod heard;
 mod metrics;
 mod outbox;
 mod places;

@@ -11,7 +11,7 @@ use crate::channel::messenger::{InboundMessage, Person};
 use crate::domain::pending::{Decision, ItemKind};
 use crate::domain::{Address, ApprovalId, Timestamp};
 use crate::session::Lease;
-use crate::session::command::{Resolution, Resolved, SessionError, standing};
+use crate::session::command::{Notice, Resolution, Resolved, SessionError, standing};
 
 const OVER: &str = "That request is over.";
 const NOT_YOU: &str = "You cannot decide this.";
@@ -53,7 +53,7 @@ impl Reception {
         // another conversation's, or nobody's
         let Some(item) = item else { return self.answer(account, &lease, press, NOT_YOU, "decision_elsewhere").await };
         let by = reachable_at(&press.from).map_or_else(|| account.scope(), |id| account.principal(&id));
-        let answer = Resolution::Decision { decision: press.decision, note: None, digest: None };
+        let answer = Resolution::Press(press.decision);
         let resolved = match self.sessions.resolve(&lease, id.to_owned(), answer.clone(), by).await {
             // the turn has gone on: what the index has of it stands
             Ok(Resolved::Unknown) => standing(item, &answer),
@@ -93,7 +93,8 @@ impl Reception {
 
     async fn answer(&self, account: &Account, lease: &Lease, press: &Press, text: &str, outcome: &'static str) -> Outcome {
         if let Some(place) = account.place(&press.from, None, None) {
-            self.sessions.notice(lease, place, text.to_owned(), TOLD_EVERY).await?;
+            let notice = Notice { to: place, text: text.to_owned(), every: TOLD_EVERY, key: None };
+            self.sessions.notice(lease, notice).await?;
         }
         Ok(outcome)
     }

@@ -14,7 +14,7 @@ use crate::domain::digest::sha256;
 use crate::domain::event::input::Trust;
 use crate::domain::overview::Status;
 use crate::domain::visible::is_hidden;
-use crate::session::command::{IntakeKey, Post, SessionError};
+use crate::session::command::{IntakeKey, Notice, Post, SessionError};
 use crate::store::IntakeRow;
 
 /// How seldom a place is told that something cannot be read.
@@ -119,7 +119,18 @@ impl Reception {
     async fn unreadable(&self, account: &Arc<Account>, message: &InboundMessage) -> Outcome {
         let Some(place) = account.place_of(message) else { return Ok("nobody") };
         let lease = self.conversation(account, &message.from, message.group.as_deref(), &message.id).await?;
-        let told = self.sessions.notice(&lease, place, UNREADABLE.to_owned(), UNREADABLE_EVERY).await?;
+        let notice = Notice {
+            to: place,
+            text: UNREADABLE.to_owned(),
+            every: UNREADABLE_EVERY,
+            key: Some(IntakeKey {
+                tenant: account.rules.tenant.clone(),
+                scope: account.scope(),
+                external_id: message.id.clone(),
+                body_hash: sha256(said(message)),
+            }),
+        };
+        let told = self.sessions.notice(&lease, notice).await?;
         Ok(if told { "unreadable" } else { "unreadable_again" })
     }
 
@@ -159,7 +170,8 @@ impl Reception {
         if let Some(lease) = self.known(account, from, group).await?
             && lease.overview()?.status != Status::Paused
         {
-            self.sessions.notice(&lease, place, FULL.to_owned(), FULL_EVERY).await?;
+            let notice = Notice { to: place, text: FULL.to_owned(), every: FULL_EVERY, key: None };
+            self.sessions.notice(&lease, notice).await?;
         }
         Ok("queue_full")
     }

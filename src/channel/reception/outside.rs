@@ -11,6 +11,10 @@ use crate::domain::delivery::DeliveryState;
 use crate::domain::digest::sha256;
 use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
 use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
+use crate::store::DeliveryFilter;
+
+/// Deliveries of a conversation that an echo is looked for in: it comes soon after them.
+const LATELY: usize = 32;
 
 /// What the platform tells of a message of ours.
 #[derive(Debug)]
@@ -83,6 +87,9 @@ impl Reception {
             None => return Ok("echo_unknown"),
         };
         // what we are sending, or may have sent, has no id of the platform's yet: it may be this, and would silence ourselves
+        if self.is_told_of(account, lease.id(), &echo.id).await? {
+            return Ok("echo_own");
+        }
         match self.sessions.may_be_sending(&lease).await {
             Ok(false) => {}
             Ok(true) => return Err(Undone::Again("an echo came while it is not known what was sent".to_owned())),
@@ -90,7 +97,7 @@ impl Reception {
             Err(error) => return Err(error.into()),
         }
         // one that was on its way when it was looked for has its id by now
-        if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() {
+        if self.intake(account, &account.sent_scope(), &echo.id).await?.is_some() || self.is_told_of(account, lease.id(), &echo.id).await? {
             return Ok("echo_own");
         }
         let key =
@@ -105,10 +112,18 @@ impl Reception {
         }
     }
 
+    /// Whether a status has told that it is a message of ours, of which nobody knew whether it was sent.
+    async fn is_told_of(&self, account: &Account, session: &SessionId, message: &str) -> Result<bool, Undone> {
+        let (tenant, session) = (account.rules.tenant.clone(), Some(session.clone()));
+        let lately = DeliveryFilter { tenant, session, limit: LATELY, ..DeliveryFilter::default() };
+        let is_its = |ids: &Vec<String>| ids.iter().any(|id| id == message);
+        Ok(self.store.deliveries(lately).await?.rows.iter().any(|delivery| is_its(&delivery.channel_message_ids)))
+    }
+
     /// A person has new ids: they lead to where the old ones did, and what was decided about him holds. The old ones lead there no more:
     /// a number is given to somebody else one day.
     pub(super) async fn identity(&self, account: &Arc<Account>, old: &Person, new: &Person) -> Outcome {
-        let _deciding = account.deciding.lock().await;
+        let _deciding = account.deciding.hold(&[ids(old), ids(new)].concat()).await;
         self.pairings.renamed(account, old, new).await?;
         for id in ids(old) {
             if let Some(session) = self.alias(account, &id).await? {

@@ -44,7 +44,7 @@ impl Reception {
             }
         }
         // two messages of a new person may come at once, and are one conversation: the second finds what the first has written
-        let _deciding = account.deciding.lock().await;
+        let _deciding = account.deciding.hold(&all(from, group)).await;
         let Found { session, fresh } = self.find(account, from, group).await?;
         if let Some(session) = session {
             match self.arrive(account, &session, &fresh, words.clone()).await {
@@ -60,7 +60,7 @@ impl Reception {
 
     /// The conversation, made if it is not there, for what is no message of its own.
     pub(super) async fn conversation(&self, account: &Arc<Account>, from: &Person, group: Option<&str>, id: &str) -> Result<Lease, Undone> {
-        let _deciding = account.deciding.lock().await;
+        let _deciding = account.deciding.hold(&all(from, group)).await;
         let Found { session, fresh } = self.find(account, from, group).await?;
         let open = match &session {
             Some(session) => match self.sessions.open(session).await {

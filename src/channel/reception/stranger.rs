@@ -10,7 +10,7 @@ use super::{Outcome, Reception};
 use crate::channel::access::reachable_at;
 use crate::channel::accounts::Account;
 use crate::channel::messenger::{ErrorClass, Person, Quotes, Say};
-use crate::channel::pairings::{Asked, Standing, shown};
+use crate::channel::pairings::{Asked, shown};
 use crate::domain::pairing::Pairing;
 use crate::domain::{Address, Recipient, Timestamp};
 
@@ -28,32 +28,22 @@ const TOKEN: &str = "stranger";
 impl Reception {
     /// Nothing that he wrote is kept: he writes again once he is let in.
     pub(super) async fn stranger(&self, account: &Arc<Account>, person: &Person) -> Outcome {
-        let deciding = account.deciding.lock().await;
-        // what is known may be another by now: his messages come at once
-        let known = match self.pairings.standing(account, person).await? {
-            Standing::Stranger(known) => known.map(|known| *known),
-            // he was let in meanwhile: the platform is asked to send it again, and then it counts
-            Standing::LetIn => return Err(super::Undone::Again("let in meanwhile".to_owned())),
-            Standing::Out(why) => return Ok(why),
-        };
-        let pairing = match self.pairings.ask(account, person, known).await? {
+        let pairing = match self.pairings.ask(account, person).await? {
             Asked::Tell(pairing) => *pairing,
+            // the platform is asked to send it again, and then it counts
+            Asked::LetIn => return Err(super::Undone::Again("let in meanwhile".to_owned())),
             Asked::Waits => return Ok("stranger_waits"),
             Asked::Silence => return Ok("stranger_silenced"),
         };
         let Some(to) = reachable_at(person) else { return Ok("nobody") };
         let Some(telling) = Telling::begin(self, &pairing.code) else { return Ok("stranger_waits") };
-        drop(deciding);
         info!(account = account.scope(), "a stranger asks to be let in; GET /v1/pairings lists who waits");
         let (reception, account) = (self.clone(), account.clone());
         self.tasks.spawn(async move {
             let _telling = telling;
             let told = reception.say(&account, to, &asking(&pairing.code)).await;
-            if told {
-                let _deciding = account.deciding.lock().await;
-                if let Err(error) = reception.pairings.told(&pairing).await {
-                    warn!(%error, "it was not noted that a stranger was told his code; he may be told again");
-                }
+            if told && let Err(error) = reception.pairings.told(&pairing).await {
+                warn!(%error, "it was not noted that a stranger was told his code; he may be told again");
             }
         });
         Ok("stranger")

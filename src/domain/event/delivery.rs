@@ -44,6 +44,9 @@ pub struct Delivery {
     /// What is sent, part by part.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Vec<Part>>,
+    /// With the first record: it answers something that came from there and made no message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heard: bool,
 }
 
 /// An attachment was fetched and stands in the session's blobs, or it was not and never will. The turn that claims its message waits for this.
@@ -87,6 +90,7 @@ impl Delivery {
             purpose: None,
             to: None,
             parts: None,
+            heard: false,
         }
     }
 }

@@ -47,6 +47,9 @@ pub struct ToolApproval {
     pub by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// By a button in the conversation itself, which counts as a sign of life there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub heard: bool,
 }
 
 /// A call asks a person, and waits for the answers.
@@ -104,6 +107,9 @@ impl Pending {
             Pending::ClientCallRequested(e) => state.open_item(head, Item::new(ItemKind::ClientCall(e.clone()), head.at)),
             Pending::ToolApproval(e) => {
                 let outcome = Outcome::Decision { decision: e.decision, by: e.by.clone(), note: e.note.clone() };
+                if e.heard {
+                    state.outbox.heard_of(head.at);
+                }
                 state.resolve(head, e.approval_id.as_str(), &e.tool_call_id, outcome)
             }
             Pending::QuestionAnswered(e) => {

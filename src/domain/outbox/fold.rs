@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
+use super::{NOTICES, Notice, OutPart, Outbox, Outgoing, PLACES, Place, RECENT};
 use crate::domain::delivery::{DeliveryState, Part, Purpose};
 use crate::domain::event::delivery::Delivery;
 use crate::domain::{Address, Timestamp};
@@ -27,9 +27,15 @@ impl Outbox {
         Ok(())
     }
 
+    /// Somebody did something in the conversation that is no message: pressed a button, say.
+    pub(in super::super) fn heard_of(&mut self, at: Timestamp) {
+        let from = self.reply_to().or_else(|| self.held().next().map(|o| &o.to)).cloned();
+        from.into_iter().for_each(|from| self.heard(at, &from));
+    }
+
     /// Somebody wrote from there: what waited for that waits no longer.
     pub(in super::super) fn heard(&mut self, at: Timestamp, from: &Address) {
-        for outgoing in self.open.iter_mut().filter(|o| o.to.same_place(from)) {
+        for outgoing in self.open.iter_mut().filter(|o| o.to.same_conversation(from)) {
             for part in outgoing.parts.iter_mut().filter(|p| p.held) {
                 part.held = false;
                 outgoing.updated_at = at;
@@ -46,8 +52,12 @@ impl Outbox {
         if parts.is_empty() || event.part != 1 || usize::try_from(event.of) != Ok(parts.len()) {
             return Err("a delivery begins with its first part, and says how many there are");
         }
+        if event.heard {
+            self.heard(at, to);
+        }
         if purpose == Purpose::Notice {
-            self.touch(to, |place| place.last_notice = Some(at));
+            let notice = Notice { text: parts[0].text.clone(), at };
+            self.touch(to, |place| place.noticed(notice));
         }
         let mut parts: Vec<OutPart> = parts.iter().map(|content| OutPart::new(at, content)).collect();
         (parts[0].held, parts[0].retry_at) = (event.held, event.retry_at);
@@ -86,7 +96,7 @@ impl Outbox {
 
     fn touch(&mut self, address: &Address, change: impl FnOnce(&mut Place)) {
         let known = self.places.iter().position(|p| p.address.same_place(address)).and_then(|at| self.places.remove(at));
-        let mut place = known.unwrap_or_else(|| Place { address: address.clone(), last_inbound: None, last_notice: None });
+        let mut place = known.unwrap_or_else(|| Place { address: address.clone(), last_inbound: None, notices: VecDeque::new() });
         if address.message.is_some() {
             place.address = address.clone();
         }
@@ -94,6 +104,16 @@ impl Outbox {
         self.places.push_back(place);
         if self.places.len() > PLACES {
             self.places.pop_front();
+        }
+    }
+}
+
+impl Place {
+    fn noticed(&mut self, notice: Notice) {
+        self.notices.retain(|known| known.text != notice.text);
+        self.notices.push_back(notice);
+        if self.notices.len() > NOTICES {
+            self.notices.pop_front();
         }
     }
 }

@@ -4,8 +4,9 @@ use crate::domain::delivery::{Part, Purpose};
 use crate::domain::event::delivery::Delivery;
 use crate::domain::{Address, Recipient, Timestamp};
 
-fn place(phone: &str) -> Address {
-    let to = Recipient::Phone(phone.into());
+/// A group: each is a conversation of its own.
+fn place(group: &str) -> Address {
+    let to = Recipient::Group(group.into());
     Address { channel: "whatsapp".into(), account: "main".into(), to, message: Some("wamid.in".into()) }
 }
 
@@ -263,4 +264,22 @@ fn what_is_being_sent_counts_wherever_it_stands() {
     assert_eq!(b.outbox.orphans(Timestamp(1)).map(second).collect::<Vec<_>>(), [2]);
     b.becomes("a", 2, &[Sent]);
     assert_eq!(b.due(), Some(("a".into(), 1)));
+}
+
+/// A person is one conversation, whichever of his ids he writes under.
+#[test]
+fn a_persons_addresses_are_one_conversation() {
+    let number = Address { to: Recipient::Phone("1".into()), ..place("") };
+    let user = Address { to: Recipient::User("US.1".into()), ..place("") };
+    let mut b = Kept::default();
+    for (id, to) in [("a", &number), ("b", &user)] {
+        b.outbox.apply(Timestamp(0), &Delivery::first(id.into(), Purpose::Answer, to.clone(), vec![Part::default()])).unwrap();
+    }
+    b.becomes("a", 1, &[Sending]);
+    assert_eq!(b.due(), None, "what was said first goes first");
+    let held = Delivery { held: true, ..b.event("a", 1, Queued) };
+    b.outbox.apply(Timestamp(1), &held).unwrap();
+    assert_eq!(b.due(), Some(("b".into(), 1)), "but what is held there keeps nothing back here");
+    b.outbox.heard(Timestamp(2), &user);
+    assert_eq!((b.due(), b.outbox.last_inbound(&number)), (Some(("a".into(), 1)), Some(Timestamp(2))));
 }

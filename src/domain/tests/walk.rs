@@ -306,7 +306,7 @@ impl Walk {
             ItemKind::Approval(a) => {
                 let decision = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny, Decision::Expired][self.byte() % 4];
                 let (approval_id, tool_call_id) = (a.approval_id.clone(), a.tool_call_id.clone());
-                ToolApproval { approval_id, tool_call_id, decision, by, note: None }.into()
+                ToolApproval { approval_id, tool_call_id, decision, by, note: None, heard: self.flip() }.into()
             }
             ItemKind::Question(q) => {
                 let answers = self.flip().then(|| vec![Answer { id: "q".into(), selected: vec!["yes".into()], text: None }]);

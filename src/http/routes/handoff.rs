@@ -14,10 +14,11 @@ use crate::domain::overview::SessionObject;
 use crate::domain::{Principal, Scope};
 use crate::http::Gateway;
 use crate::http::body::{self, MESSAGE_CAP, Need};
+use crate::http::code::Code;
 use crate::http::error::ApiError;
 use crate::http::extract::Path;
 use crate::http::openapi::parameters::SessionPath;
-use crate::session::command::TakeOver;
+use crate::session::command::{ReplyTo, TakeOver};
 
 /// How long the agent keeps out of it where nobody says, in seconds.
 const PAUSE_S: u64 = 1_800;
@@ -55,7 +56,7 @@ enum Action {
     request_body(content = Handoff, example = json!({"action": "reply", "text": "Ana here: I will see to it myself.", "pause_s": 600})),
     responses((status = 200, description = "The session as it stands now.", body = SessionObject)),
     extensions(
-        ("x-codes" = json!(["not_found", "store_unavailable", "rate_limited"])),
+        ("x-codes" = json!(["not_found", "conflict", "store_unavailable", "rate_limited"])),
         ("x-curl" = json!(r#"curl -s $B/v1/sessions/$S/handoff --json '{"action":"reply","text":"Ana here: I will see to it myself.","pause_s":600}'"#)),
     )
 )]
@@ -80,7 +81,18 @@ pub(crate) async fn hand_off(
     }
     let now = gateway.sessions.settings().clock.now();
     let until = if action == Action::GiveBack { now } else { now + Duration::from_secs(pause) };
-    let send_to = if said.is_some() { gateway.sessions.reply_to(&session).await? } else { None };
+    let send_to = match &said {
+        None => None,
+        Some(_) => match gateway.sessions.reply_to(&session).await? {
+            ReplyTo::Place(place) => Some(place),
+            ReplyTo::Here => None,
+            ReplyTo::Unknown => {
+                let detail =
+                    "nobody has written in this conversation yet, so nobody knows where to send it; take keeps the agent out of it";
+                return Err(ApiError::new(Code::Conflict, detail));
+            }
+        },
+    };
     let take_over = TakeOver { by: caller.name.clone(), until, text: said, send_to, key: None };
     let overview = gateway.sessions.take_over(&session, take_over).await?;
     Ok(body::json(StatusCode::OK, &overview.object()))

@@ -1,7 +1,5 @@
 //! What goes to places outside: queued with what it says, handed out part by part, and what became of each; and the files that come from there.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use tracing::{info, warn};
 
@@ -13,7 +11,7 @@ use crate::domain::event::turn::{Done, DoneReason};
 use crate::domain::outbox::{MOST_OPEN, Merge, Outgoing};
 use crate::domain::{Address, AttachmentId, DeliveryId, DigestId, Seq};
 use crate::session::command::outside::{Indexed, Outward, SentPart};
-use crate::session::command::{DeliveryStatus, Reply, Retried, SessionError};
+use crate::session::command::{DeliveryStatus, Notice, Reply, ReplyTo, Retried, SessionError};
 use crate::session::delivery::{Claimed, Due, PartOutcome, Say, Typing};
 use crate::store::IntakeRow;
 
@@ -39,7 +37,7 @@ impl Actor {
             Outward::Outcome { sent, outcome, reply } => self.outcome(&sent, outcome, reply),
             Outward::Status { status, reply } => self.status(status, reply),
             Outward::Retry { delivery_id, by, reply } => self.retry(&delivery_id, &by, reply),
-            Outward::Notice { to, text, every, reply } => self.notice(to, &text, every, reply),
+            Outward::Notice { notice, reply } => self.notice(notice, reply),
             Outward::TakeOver { wish, reply } => self.take_over(wish, reply),
             Outward::Unsettled { reply } => {
                 let unsettled = self.ledger.state.inbox.unsettled().cloned().collect();
@@ -51,8 +49,10 @@ impl Actor {
                 self.answer(reply, sends)
             }
             Outward::ReplyTo { reply } => {
-                let address = self.ledger.state.outbox.reply_to().cloned();
-                self.answer(reply, address)
+                let has_account = self.ledger.state.profile.as_ref().is_some_and(|profile| profile.account.is_some());
+                let nobody = if has_account { ReplyTo::Unknown } else { ReplyTo::Here };
+                let reply_to = self.ledger.state.outbox.reply_to().cloned().map_or(nobody, ReplyTo::Place);
+                self.answer(reply, reply_to)
             }
         }
     }
@@ -112,8 +112,12 @@ impl Actor {
         Ok(())
     }
 
-    /// Tells those whose messages a cancel takes away.
+    /// Tells those whose messages a cancel takes away, unless a person has taken over, who tells them himself.
     pub(super) fn tell_unanswered(&mut self, places: Vec<Address>) -> Result<(), LedgerError> {
+        self.end_handoff()?;
+        if self.ledger.state.handoff.is_some() {
+            return Ok(());
+        }
         let mut told: Vec<Address> = Vec::new();
         for to in places {
             if !told.iter().any(|place| place.same_place(&to)) {
@@ -273,12 +277,26 @@ impl Actor {
         self.answer(reply, queued)
     }
 
-    fn notice(&mut self, to: Address, text: &str, every: Duration, reply: Reply<bool>) -> Result<(), LedgerError> {
+    fn notice(&mut self, notice: Notice, reply: Reply<bool>) -> Result<(), LedgerError> {
+        let Notice { to, text, every, key } = notice;
         let now = self.shared.settings.clock.now();
-        if self.ledger.state.outbox.last_notice(&to).is_some_and(|at| now.since(at) < every) {
+        self.end_handoff()?;
+        let is_known = key.as_ref().is_some_and(|key| self.accepted.find(key).is_some());
+        // where a person has taken over, he answers
+        if is_known || self.ledger.state.handoff.is_some() {
             return self.answer(reply, false);
         }
-        self.deliver(Purpose::Notice, to, Say::Text(text), text)?;
+        let delivery = Delivery { heard: true, ..self.delivery(Purpose::Notice, to.clone(), Say::Text(&text), &text) };
+        let parts = delivery.parts.as_deref().unwrap_or_default();
+        if self.ledger.state.outbox.last_notice(&to, parts).is_some_and(|at| now.since(at) < every) {
+            return self.answer(reply, false);
+        }
+        self.queue(delivery)?;
+        if let Some(key) = key {
+            let seq = self.ledger.state.head;
+            self.index_key(&key, seq);
+            self.remember(key, seq);
+        }
         self.answer(reply, true)
     }
 

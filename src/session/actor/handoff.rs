@@ -20,20 +20,30 @@ const HUMAN: &str = "human";
 pub(super) struct Spoken {
     text: String,
     send_to: Option<Address>,
+    /// Its row is written with the words: until then it has not happened.
+    key: Option<IntakeKey>,
 }
 
 impl Actor {
     pub(super) fn take_over(&mut self, wish: TakeOver, reply: Reply<Overview>) -> Result<(), LedgerError> {
         let TakeOver { by, until, text, send_to, key } = wish;
         if key.as_ref().is_some_and(|key| self.accepted.find(key).is_some()) {
-            self.answer_overview(reply);
+            let same = |spoken: &Spoken| spoken.key.is_some() && spoken.key == key;
+            match self.running.as_mut().filter(|r| r.spoken.iter().any(same)) {
+                // it is said when the turn has ended, and answered then
+                Some(running) => running.taken.push(reply),
+                None => self.answer_overview(reply),
+            }
             return Ok(());
         }
         let seq = self.stage(Handoff { by: by.clone(), until })?;
-        if let Some(key) = key {
-            self.once(key, seq);
+        if let Some(key) = &key {
+            self.remember(key.clone(), seq);
         }
-        let spoken = text.map(|text| Spoken { text, send_to });
+        if let (None, Some(key)) = (&text, &key) {
+            self.index_key(key, seq);
+        }
+        let spoken = text.map(|text| Spoken { text, send_to, key });
         let silent = self.ledger.state.handoff.is_some();
         if let Some(running) = self.running.as_mut().filter(|_| silent) {
             // the turn ends first: its input is answered by its end, and what waits by the person
@@ -52,16 +62,17 @@ impl Actor {
 
     /// Says it in the agent's place. Input that waits is answered by it, in a turn that no model has a part in.
     pub(super) fn speak(&mut self, spoken: Spoken) -> Result<(), LedgerError> {
-        let Spoken { text, send_to } = spoken;
+        let Spoken { text, send_to, key } = spoken;
         let message_ids: Vec<MessageId> = match self.ledger.state.turn {
-            None => self.ledger.state.inbox.waiting.iter().map(|q| q.message.message_id.clone()).collect(),
+            // what waits for its file is not whole yet: the agent reads it once the person is gone
+            None => self.ledger.state.inbox.whole().map(|q| q.message.message_id.clone()).collect(),
             Some(_) => Vec::new(),
         };
         let answers = !message_ids.is_empty();
         if answers {
             self.stage(TurnStart { message_ids })?;
         }
-        self.stage(Message {
+        let seq = self.stage(Message {
             message_id: MessageId::from_uuid(self.shared.settings.ids.uuid()),
             content: vec![Block::Text { text: text.clone() }],
             finish: Finish::Stop,
@@ -69,6 +80,9 @@ impl Actor {
             interrupted: false,
             author: Some(HUMAN.into()),
         })?;
+        if let Some(key) = &key {
+            self.index_key(key, seq);
+        }
         if let Some(turn) = self.ledger.state.turn.as_ref().filter(|_| answers) {
             let done = repair::done(turn, End::new(DoneReason::Completed, text.as_str()), self.shared.settings.clock.now(), None);
             self.stage(done)?;
@@ -88,8 +102,8 @@ impl Actor {
         }
     }
 
-    /// However often that key comes, it has happened.
-    fn once(&mut self, key: IntakeKey, seq: Seq) {
+    /// However often that key comes, it has happened with what is staged now.
+    pub(super) fn index_key(&mut self, key: &IntakeKey, seq: Seq) {
         self.ledger.intake(IntakeRow {
             tenant: key.tenant.clone(),
             scope: key.scope.clone(),
@@ -100,6 +114,10 @@ impl Actor {
             body_hash: key.body_hash.clone(),
             at: self.shared.settings.clock.now(),
         });
+    }
+
+    /// The same, where the row is not there yet.
+    pub(super) fn remember(&mut self, key: IntakeKey, seq: Seq) {
         let message_id = MessageId::from_uuid(self.shared.settings.ids.uuid());
         self.accepted.remember(key, Posted { message_id, seq, replayed: false, body_hash: None });
     }

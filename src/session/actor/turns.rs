@@ -79,8 +79,11 @@ impl Actor {
         self.launch(begin, None)
     }
 
-    /// Ends the turn that was continued too often.
+    /// Ends the turn that does not go on: it was continued too often, or a person has taken over.
     pub(super) fn interrupt_turn(&mut self) -> Result<(), LedgerError> {
+        if self.ledger.state.handoff.is_some() {
+            return self.close_turn(End::new(DoneReason::Aborted, ""));
+        }
         let answer = "Sorry, I was interrupted and could not finish; please ask again.";
         self.close_turn(End::new(DoneReason::Interrupted, answer))
     }

@@ -137,12 +137,12 @@ fn resolution(item: &Item, answer: Resolution, by: String) -> Result<AgentEvent,
             if digest.is_some_and(|d| d != a.digest) {
                 return Err(Resolved::DigestMismatch);
             }
-            if !a.decisions.contains(&decision) {
-                let offered: Vec<_> = a.decisions.iter().map(|d| d.as_str()).collect();
-                let detail = format!("{:?} is not offered here; use {}", decision.as_str(), offered.join(", "));
-                return Err(Resolved::Invalid { pointer: "/decision".into(), detail });
-            }
-            Ok(ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by, note }.into())
+            offered(a, decision)?;
+            Ok(ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by, note, heard: false }.into())
+        }
+        (ItemKind::Approval(a), Resolution::Press(decision)) => {
+            offered(a, decision)?;
+            Ok(ToolApproval { approval_id: a.approval_id.clone(), tool_call_id, decision, by, note: None, heard: true }.into())
         }
         (ItemKind::Question(q), Resolution::Answers(answers)) => {
             if let Some(Err((pointer, detail))) = answers.as_ref().map(|a| check_answers(&q.questions, a)) {
@@ -156,6 +156,15 @@ fn resolution(item: &Item, answer: Resolution, by: String) -> Result<AgentEvent,
         }
         _ => Err(Resolved::Unknown),
     }
+}
+
+fn offered(asked: &ApprovalRequested, decision: Decision) -> Result<(), Resolved> {
+    if asked.decisions.contains(&decision) {
+        return Ok(());
+    }
+    let offered: Vec<_> = asked.decisions.iter().map(|d| d.as_str()).collect();
+    let detail = format!("{:?} is not offered here; use {}", decision.as_str(), offered.join(", "));
+    Err(Resolved::Invalid { pointer: "/decision".into(), detail })
 }
 
 /// What an outcome means for the call; `None` while it is open.

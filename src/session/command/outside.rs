@@ -44,6 +44,28 @@ pub enum Retried {
     Standing(DeliveryView),
 }
 
+/// A sentence of the gateway's own, about something that came from there and made no message.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    pub to: Address,
+    pub text: String,
+    /// It is not said again within this.
+    pub every: Duration,
+    /// What makes it happen once.
+    pub key: Option<IntakeKey>,
+}
+
+/// Where a person's words go who answers in a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ReplyTo {
+    /// Where the newest input came from that had an address.
+    Place(Address),
+    /// Whoever writes there reads along.
+    Here,
+    /// It is a messaging channel's, and nobody has written yet.
+    Unknown,
+}
+
 /// A person takes over, goes on, or gives back.
 #[derive(Clone, Debug)]
 pub struct TakeOver {
@@ -65,11 +87,11 @@ pub(in crate::session) enum Outward {
     Outcome { sent: SentPart, outcome: PartOutcome, reply: Reply<()> },
     Status { status: DeliveryStatus, reply: Reply<()> },
     Retry { delivery_id: DeliveryId, by: String, reply: Reply<Option<Retried>> },
-    Notice { to: Address, text: String, every: Duration, reply: Reply<bool> },
+    Notice { notice: Notice, reply: Reply<bool> },
     TakeOver { wish: TakeOver, reply: Reply<Overview> },
     Unsettled { reply: Reply<Vec<Attachment>> },
     Settle { id: AttachmentId, file: Result<Bytes, &'static str>, reply: Reply<()> },
-    ReplyTo { reply: Reply<Option<Address>> },
+    ReplyTo { reply: Reply<ReplyTo> },
     MayBeSending { reply: Reply<bool> },
 }
 

@@ -1,18 +1,23 @@
 //! What the places outside ask of sessions.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::entry::Message;
 use super::{Lease, Sessions, TRIES};
-use crate::domain::{Address, Attachment, AttachmentId, DeliveryId, MessageId, Overview, SessionId};
+use crate::domain::{Attachment, AttachmentId, DeliveryId, MessageId, Overview, SessionId};
 use crate::session::command::outside::{Indexed, Outward, SentPart};
 use crate::session::command::{
-    Arrival, Control, DeliveryStatus, Input, IntakeKey, Posted, Removal, Reply, Retried, SessionError, TakeOver,
+    Arrival, Control, DeliveryStatus, Input, IntakeKey, Notice, Posted, Removal, Reply, ReplyTo, Retried, SessionError, TakeOver,
 };
 use crate::session::delivery::{Due, PartOutcome};
+
+/// What became of a wish that happens once.
+enum Sent {
+    /// The actor has it, and answers.
+    Taken,
+    Known,
+}
 
 impl Sessions {
     /// Takes a message from a place outside, once however often its key comes, and makes the session if it is not there: one append has
@@ -95,12 +100,19 @@ impl Sessions {
         view.filter(|view| view.session_id == *session.id()).map(Retried::Standing).ok_or(SessionError::NotFound)
     }
 
-    /// Sends a sentence of the gateway's own there, without a turn. False where one went there within `every`.
+    /// Sends a sentence of the gateway's own there, without a turn; what is held for that conversation goes too. False, and nothing is
+    /// sent, where the same went there lately, the key is known, or a person has taken over.
     ///
     /// # Errors
     /// As [`Sessions::claim_part`].
-    pub async fn notice(&self, session: &Lease, to: Address, text: String, every: Duration) -> Result<bool, SessionError> {
-        self.outward(session, |reply| Outward::Notice { to, text, every, reply }).await
+    pub async fn notice(&self, session: &Lease, notice: Notice) -> Result<bool, SessionError> {
+        let key = notice.key.clone();
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Control(Box::new(Control::Outward(Outward::Notice { notice, reply })));
+        match self.send_once(session, key.as_ref(), message).await? {
+            Sent::Known => Ok(false),
+            Sent::Taken => session.answer(answer).await,
+        }
     }
 
     /// A person takes over: the running turn is cancelled, and no other begins until the time is over. What he says is said in the agent's
@@ -111,16 +123,24 @@ impl Sessions {
     pub async fn take_over(&self, session: &Lease, wish: TakeOver) -> Result<Overview, SessionError> {
         let (reply, answer) = oneshot::channel();
         let key = wish.key.clone();
-        let mut message = Message::Control(Box::new(Control::Outward(Outward::TakeOver { wish, reply })));
+        let message = Message::Control(Box::new(Control::Outward(Outward::TakeOver { wish, reply })));
+        match self.send_once(session, key.as_ref(), message).await? {
+            Sent::Known => session.overview().map(|overview| (*overview).clone()),
+            Sent::Taken => session.answer(answer).await,
+        }
+    }
+
+    /// Gives it to the actor, unless the index has its key.
+    async fn send_once(&self, session: &Lease, key: Option<&IntakeKey>, mut message: Message) -> Result<Sent, SessionError> {
         for _ in 0..TRIES {
             let generation = session.entry.activate(&self.shared)?;
-            if let Some(key) = &key
+            if let Some(key) = key
                 && self.known(key).await?.is_some()
             {
-                return session.overview().map(|overview| (*overview).clone());
+                return Ok(Sent::Known);
             }
             match session.entry.send_to(generation, &self.shared, message)? {
-                None => return session.answer(answer).await,
+                None => return Ok(Sent::Taken),
                 Some(back) => message = back,
             }
         }
@@ -158,11 +178,11 @@ impl Sessions {
         self.outward(session, |reply| Outward::Settle { id, file, reply }).await
     }
 
-    /// Where the newest input came from that had an address.
+    /// Where a person's words go.
     ///
     /// # Errors
     /// As [`Sessions::claim_part`].
-    pub async fn reply_to(&self, session: &Lease) -> Result<Option<Address>, SessionError> {
+    pub async fn reply_to(&self, session: &Lease) -> Result<ReplyTo, SessionError> {
         self.outward(session, |reply| Outward::ReplyTo { reply }).await
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::places::{arrival, phone};
+use super::places::{arrival, group, phone};
 use super::world::{World, assert_sound, id, settle};
 use crate::agent::tests::script::{Act, Gate, Script, TestTool, answer, calls, said, text, within};
 use crate::domain::delivery::DeliveryState::{Dead, Delivered, Failed, Queued, Read, Sending, Sent, Unknown};
@@ -130,7 +130,7 @@ async fn what_is_held_goes_when_the_receiver_writes() {
     assert_eq!((held.state, held.held, held.code.as_deref(), world.claim().await), (Queued, true, Some("131047"), Due::Nothing));
     assert_eq!(world.store.due(Timestamp(u64::MAX), 9).await.unwrap().0, [], "no time wakes it");
     let lease = world.lease().await;
-    within(world.sessions.receive(&id(), arrival("hi", &phone("2", "wamid.other")))).await.unwrap();
+    within(world.sessions.receive(&id(), arrival("hi", &group("g", "wamid.other")))).await.unwrap();
     drop(lease);
     assert!(world.listed().await[0].held, "somebody else");
     world.hears("again", "wamid.in2").await;
@@ -182,15 +182,13 @@ async fn an_operator_tries_again_what_is_dead() {
 #[tokio::test(start_paused = true)]
 async fn a_notice_does_not_come_too_often() {
     let world = answered("one").await;
-    let lease = world.lease().await;
-    let notice = async || {
-        let text = "Please write.".to_owned();
-        within(world.sessions.notice(&lease, phone("1", "wamid.in"), text, Duration::from_secs(3_600))).await.unwrap()
-    };
-    assert_eq!((notice().await, notice().await), (true, false));
-    tokio::time::sleep(Duration::from_secs(3_600)).await;
-    assert!(notice().await);
-    assert_eq!(world.said().await, ["1: one", "1: Please write.", "1: Please write."]);
+    let notice = async |id: &str, text: &str| world.notices(phone("1", id), text).await;
+    assert_eq!((notice("wamid.n1", "Please write.").await, notice("wamid.n2", "Please write.").await), (true, false));
+    assert!(notice("wamid.n3", "Too late.").await, "another sentence is news");
+    tokio::time::sleep(Duration::from_secs(61)).await;
+    assert!(!notice("wamid.n1", "Please write.").await, "the same message comes again");
+    assert!(notice("wamid.n4", "Please write.").await);
+    assert_eq!(world.said().await, ["1: one", "1: Please write.", "1: Too late.", "1: Please write."]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -206,10 +204,8 @@ async fn an_account_that_is_gone_leaves_the_words() {
 #[tokio::test(start_paused = true)]
 async fn who_cannot_be_reached_does_not_get_all_of_it_later() {
     let world = answered("one").await;
-    let lease = world.lease().await;
     for n in 0..70 {
-        let notice = within(world.sessions.notice(&lease, phone("1", "wamid.in"), format!("{n}"), Duration::ZERO)).await;
-        assert!(notice.unwrap());
+        assert!(world.notices(phone("1", &format!("wamid.n{n}")), &n.to_string()).await);
     }
     let states = world.states().await;
     let dead = states.iter().filter(|state| **state == Dead).count();

@@ -13,7 +13,7 @@ use crate::domain::delivery::{DeliveryState, DeliveryView, Part};
 use crate::domain::event::delivery::{Delivery, Outside};
 use crate::domain::event::input::Mode;
 use crate::domain::{Address, AgentEvent, Overview, Recipient, SessionId};
-use crate::session::command::IntakeKey;
+use crate::session::command::{IntakeKey, Notice};
 use crate::session::delivery::{Claimed, DeliverySink, Due, PartOutcome, Say, Typing};
 use crate::session::{Arrival, DeliveryStatus, Posted, SessionError, TakeOver};
 use crate::store::{Alias, DeliveryFilter, Store};
@@ -62,6 +62,15 @@ pub(super) fn phone(number: &str, message: &str) -> Address {
     Address { channel: "whatsapp".into(), account: "main".into(), to, message }
 }
 
+/// The same person's by the platform's own id.
+pub(super) fn user(id: &str, message: &str) -> Address {
+    Address { to: Recipient::User(id.into()), ..phone("", message) }
+}
+
+pub(super) fn group(id: &str, message: &str) -> Address {
+    Address { to: Recipient::Group(id.into()), ..phone("", message) }
+}
+
 /// A message from there; the author is the number, and the key the message's id.
 pub(super) fn arrival(text: &str, from: &Address) -> Arrival {
     let message = from.message.clone().unwrap();
@@ -107,6 +116,14 @@ impl World {
     pub(super) async fn status(&self, message: &str, state: DeliveryState) {
         let status = DeliveryStatus { delivery_id: None, part: None, channel_message_id: message.into(), state, code: None };
         within(self.sessions.delivery_status(&self.lease().await, status)).await.unwrap();
+    }
+
+    /// Tells the place a sentence about its message, at most once a minute. Whether it is said.
+    pub(super) async fn notices(&self, to: Address, text: &str) -> bool {
+        let key =
+            to.message.clone().map(|id| IntakeKey { tenant: "t".into(), scope: "s".into(), external_id: id, body_hash: String::new() });
+        let notice = Notice { to, text: text.into(), every: Duration::from_secs(60), key };
+        within(self.sessions.notice(&self.lease().await, notice)).await.unwrap()
     }
 
     pub(super) async fn takes_over(&self, minutes: u64, text: Option<&str>, send_to: Option<Address>, key: Option<&str>) -> Overview {

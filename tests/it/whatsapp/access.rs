@@ -58,7 +58,7 @@ async fn a_stranger_is_told_a_code_once_and_answered_once_he_is_let_in() {
     world.gateway.delete(&format!("/v1/pairings/{code}")).await.problem(404, "not_found");
     world.says(&ana(), "wamid.5", "still?").await;
     assert_ne!(text(&world.asks().await, "/code"), code);
-    assert_eq!(world.turns(&world.session().await).await, 2);
+    assert_eq!(world.turns(&world.session().await).await, 3);
 }
 
 #[tokio::test]

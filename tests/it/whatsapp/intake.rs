@@ -11,7 +11,7 @@ use crate::harness::{Reply, of_kind, poll};
 /// However often it came again, it would not be taken: then the platform would send the others again for days.
 #[tokio::test]
 async fn what_is_too_much_for_a_conversation_is_said_once_and_costs_nobody_else() {
-    let world = World::with("", "[agents.default]\nmax_queue = 1\n").await;
+    let world = World::with("agent = \"small\"", "[agents.small]\nmodel = \"mock\"\nmax_queue = 1\n").await;
     world.provider.push(Reply::stream().gate("hold").say("first").stop());
     world.says(&ana(), "wamid.1", "go").await;
     world.provider.reached("hold").await;
