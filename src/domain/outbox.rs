@@ -78,7 +78,7 @@ pub struct OutPart {
     pub state: DeliveryState,
     /// Since when.
     pub since: Timestamp,
-    /// How often it was sent.
+    /// How often it was sent, without what the platform refused for the account's sake.
     pub attempts: u32,
     pub code: Option<String>,
     /// It waits for the receiver to write.
@@ -220,6 +220,11 @@ impl Outgoing {
     /// The first part (from 1) that is not sent, where nobody is sending it.
     pub fn unsent(&self) -> Option<u32> {
         self.next().filter(|at| self.parts[*at].state != DeliveryState::Sending).map(number)
+    }
+
+    /// The first part (from 1) that is not sent, where it certainly was not.
+    pub fn waiting(&self) -> Option<u32> {
+        self.unsent().filter(|part| self.part(*part).is_some_and(|p| p.state != DeliveryState::Unknown))
     }
 
     /// Somebody sends a part of it.

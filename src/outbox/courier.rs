@@ -147,7 +147,7 @@ async fn record(sessions: &Sessions, lease: &Lease, claimed: &Claimed, outcome: 
 fn word(outcome: &PartOutcome) -> &'static str {
     match outcome {
         PartOutcome::Sent { .. } => "sent",
-        PartOutcome::Failed { .. } => "failed",
+        PartOutcome::Failed { .. } | PartOutcome::Refused { .. } => "failed",
         PartOutcome::Held { .. } => "held",
         PartOutcome::Unknown { .. } => "unknown",
         PartOutcome::Dead { .. } => "dead",

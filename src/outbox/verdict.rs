@@ -30,7 +30,7 @@ pub(super) fn verdict(error: &DeliveryError, attempt: u32, now: Timestamp, chanc
         ErrorClass::TooFast { after } => TOO_FAST.again(code, after, attempt, now, chance),
         ErrorClass::Closed => PartOutcome::Held { code },
         // no attempt of its own counts against the part: it goes as soon as the account does
-        ErrorClass::Account => return (PartOutcome::Failed { code, retry_at: now }, Account::Stopped),
+        ErrorClass::Account => return (PartOutcome::Refused { code, retry_at: now }, Account::Stopped),
         ErrorClass::Final => PartOutcome::Dead { code },
         ErrorClass::Ambiguous => PartOutcome::Unknown { code },
     };
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(of(ErrorClass::Closed, 1, 0), (PartOutcome::Held { code: code() }, Account::Sends));
         assert_eq!(of(ErrorClass::Final, 1, 0), (PartOutcome::Dead { code: code() }, Account::Sends));
         assert_eq!(of(ErrorClass::Ambiguous, 1, 0), (PartOutcome::Unknown { code: code() }, Account::Sends));
-        let stopped = (PartOutcome::Failed { code: code(), retry_at: NOW }, Account::Stopped);
+        let stopped = (PartOutcome::Refused { code: code(), retry_at: NOW }, Account::Stopped);
         assert_eq!([of(ErrorClass::Account, 1, 0), of(ErrorClass::Account, 99, 0)], [stopped.clone(), stopped], "however often");
     }
 

@@ -77,6 +77,11 @@ pub enum PartOutcome {
         code: String,
         retry_at: Timestamp,
     },
+    /// The same, and the platform refused the account: it counts as no attempt of the part's.
+    Refused {
+        code: String,
+        retry_at: Timestamp,
+    },
     /// It was not sent, and waits until the receiver writes again.
     Held {
         code: String,

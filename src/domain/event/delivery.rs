@@ -34,6 +34,9 @@ pub struct Delivery {
     /// With `queued` and `failed`: not before then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
+    /// With `failed`: the platform refused the account, which counts as no attempt of the part's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     /// With `queued`: not before the receiver writes again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
@@ -86,6 +89,7 @@ impl Delivery {
             channel_message_id: None,
             code: None,
             retry_at: None,
+            refused: false,
             held: false,
             purpose: None,
             to: None,

@@ -158,6 +158,7 @@ impl OutPart {
             Dead if over => return Err("the part was sent"),
             Sent | Delivered | Read if super::rank(event.state) <= self.rank() => return Err("the part is further than that"),
             Delivered | Read => self.denied |= self.state == Failed && over,
+            Failed if event.refused => self.attempts = self.attempts.saturating_sub(1),
             Unknown | Failed | Dead | Sent => {}
         }
         if event.channel_message_id.is_some() {

@@ -9,6 +9,7 @@ use crate::domain::event::delivery::{AttachmentSettled, Delivery};
 use crate::domain::event::pending::ApprovalRequested;
 use crate::domain::event::turn::{Done, DoneReason};
 use crate::domain::outbox::{MOST_OPEN, Merge, Outgoing};
+use crate::domain::pending::ItemKind;
 use crate::domain::{Address, AttachmentId, DeliveryId, DigestId, Seq};
 use crate::session::command::outside::{Indexed, Outward, SentPart};
 use crate::session::command::{DeliveryStatus, Notice, Reply, ReplyTo, Retried, SessionError};
@@ -112,6 +113,19 @@ impl Actor {
         Ok(())
     }
 
+    /// Buttons that are not sent yet go with the waits that they are for: a press would only hear that it is over.
+    pub(super) fn withdraw(&mut self) -> Result<(), LedgerError> {
+        let state = &self.ledger.state;
+        if state.open_items().any(|item| matches!(item.kind, ItemKind::Approval(_))) {
+            return Ok(());
+        }
+        let asks = state.outbox.open.iter().filter(|o| o.purpose == Purpose::Approval);
+        let unsent = asks.filter_map(|o| o.waiting().map(|part| (o, part)));
+        let withdrawn = |(o, part)| Delivery { code: Some("withdrawn".into()), ..of(o, part, DeliveryState::Dead) };
+        let dead: Vec<Delivery> = unsent.map(withdrawn).collect();
+        dead.into_iter().try_for_each(|event| self.stage(event).map(drop))
+    }
+
     /// Tells those whose messages a cancel takes away, unless a person has taken over, who tells them himself.
     pub(super) fn tell_unanswered(&mut self, places: Vec<Address>) -> Result<(), LedgerError> {
         self.end_handoff()?;
@@ -132,10 +146,13 @@ impl Actor {
     pub(super) fn show_typing(&mut self) {
         let state = &self.ledger.state;
         let (Some(running), Some(turn)) = (&mut self.running, &state.turn) else { return };
-        running.typing = match turn.addresses.is_empty() || state.waits_for_person() {
-            true => Typing::default(),
-            false => self.shared.settings.deliveries.typing(&turn.addresses),
-        };
+        let to: &[Address] = if state.waits_for_person() { &[] } else { &turn.addresses };
+        // each sign that begins is a request to the platform, and a step of a turn is no news
+        if running.typing_to == to {
+            return;
+        }
+        running.typing = if to.is_empty() { Typing::default() } else { self.shared.settings.deliveries.typing(to) };
+        running.typing_to = to.to_vec();
     }
 
     /// Tells whoever delivers, or fetches files, that there is something to do.
@@ -222,6 +239,9 @@ impl Actor {
             PartOutcome::Failed { code, retry_at } => {
                 Delivery { code: Some(code), retry_at: Some(retry_at), ..base(DeliveryState::Failed) }
             }
+            PartOutcome::Refused { code, retry_at } => {
+                Delivery { code: Some(code), retry_at: Some(retry_at), refused: true, ..base(DeliveryState::Failed) }
+            }
             PartOutcome::Held { code } => {
                 // who wrote while it was being sent is there: it is tried again at once
                 let held = self.ledger.state.outbox.last_inbound(&to).is_none_or(|at| at <= since);
@@ -231,6 +251,7 @@ impl Actor {
             PartOutcome::Dead { code } => Delivery { code: Some(code), ..base(DeliveryState::Dead) },
         };
         self.stage(event)?;
+        self.withdraw()?;
         self.answer(reply, ())
     }
 

@@ -16,7 +16,7 @@ use crate::domain::event::AttemptEffect;
 use crate::domain::event::input::{QueueDrain, TurnStart};
 use crate::domain::event::tool::{Tool, ToolEnd};
 use crate::domain::event::turn::DoneReason;
-use crate::domain::{AgentEvent, ArtifactId, LiveEvent, MessageId, Overview, Timestamp};
+use crate::domain::{Address, AgentEvent, ArtifactId, LiveEvent, MessageId, Overview, Timestamp};
 use crate::meter::Share;
 use crate::session::artifacts::Kept;
 use crate::session::command::{Cancelled, Reply};
@@ -46,6 +46,8 @@ pub(super) struct Running {
     pub(super) taken: Vec<Reply<Overview>>,
     /// Shown where its messages came from.
     pub(super) typing: Typing,
+    /// Which are these; none while it is not shown.
+    pub(super) typing_to: Vec<Address>,
 }
 
 pub(super) struct Deciding {
@@ -143,6 +145,7 @@ impl Actor {
             spoken: Vec::new(),
             taken: Vec::new(),
             typing: Typing::default(),
+            typing_to: Vec::new(),
         });
         self.show_typing();
         Ok(())
@@ -226,6 +229,7 @@ impl Actor {
         for event in repair::close_step(&self.ledger.state) {
             self.stage(event)?;
         }
+        self.withdraw()?;
         let now = self.shared.settings.clock.now();
         let profile = self.ledger.state.profile.as_ref();
         let profile = profile.and_then(|p| self.shared.settings.setup.profile(&p.channel, p.account.as_deref()));

@@ -93,7 +93,7 @@ impl Actor {
             self.stage(event)?;
         }
         self.conclude();
-        Ok(())
+        self.withdraw()
     }
 
     /// Closes what has waited too long.
@@ -105,7 +105,7 @@ impl Actor {
             self.stage(event)?;
         }
         self.conclude();
-        Ok(())
+        self.withdraw()
     }
 
     pub(super) fn resolve(&mut self, id: &str, answer: Resolution, by: String, reply: Reply<Resolved>) -> Result<(), LedgerError> {
@@ -119,6 +119,7 @@ impl Actor {
                 Ok(event) => {
                     self.stage(event)?;
                     self.conclude();
+                    self.withdraw()?;
                     self.ledger.state.item(id).cloned().map_or(Resolved::Unknown, |item| Resolved::Stands(Box::new(item)))
                 }
             },
