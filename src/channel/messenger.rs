@@ -242,6 +242,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// the address was captured with. Dropped, it may or may not have sent.
     fn deliver(&self, to: &Address, part: &Part, token: &str, quotes: Quotes) -> BoxFuture<'static, Result<Receipt, DeliveryError>>;
 
+    /// What it means where a status gives this code: the platform took the message, and did not bring it.
+    fn class_of(&self, code: &str) -> ErrorClass;
+
     /// Shows there that the message was read and an answer is being written, for about [`Pace::typing`]. Best effort.
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>>;
 

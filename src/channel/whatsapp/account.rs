@@ -5,9 +5,10 @@ use futures_util::future::BoxFuture;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::graph::Graph;
-use super::{media, receive, render, request, webhook};
+use super::{errors, media, receive, render, request, webhook};
 use crate::channel::messenger::{
-    DeliveryError, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest, WebhookRequest,
+    DeliveryError, ErrorClass, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest,
+    WebhookRequest,
 };
 use crate::domain::delivery::Part;
 use crate::domain::digest::sha256;
@@ -91,6 +92,10 @@ impl Messenger for WhatsApp {
         let graph = self.graph.clone();
         let body = request::message(to, part, token, quotes);
         Box::pin(async move { graph.send(&body).await })
+    }
+
+    fn class_of(&self, code: &str) -> ErrorClass {
+        errors::of_status_code(code)
     }
 
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>> {
