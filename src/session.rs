@@ -24,7 +24,7 @@ pub mod repair;
 pub mod setup;
 mod sources;
 
-pub use command::{Arrival, DeliveryStatus, Posted, Retried, SessionError, TakeOver};
+pub use command::{AfterFailure, Arrival, DeliveryStatus, Posted, Retried, SessionError, TakeOver};
 pub use feed::Feed;
 pub use reader::{FeedItem, Reader};
 pub use registry::{Lease, Sessions};

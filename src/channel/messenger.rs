@@ -248,6 +248,9 @@ pub trait Messenger: fmt::Debug + Send + Sync + 'static {
     /// What an operator does about an error of the class [`ErrorClass::Account`] with that code, as a clause of a sentence.
     fn remedy(&self, code: &str) -> &'static str;
 
+    /// What it means where a status gives this code: the platform took the message, and did not bring it.
+    fn class_of(&self, code: &str) -> ErrorClass;
+
     /// Shows there that the message was read and an answer is being written, for about [`Pace::typing`]. Best effort.
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>>;
 

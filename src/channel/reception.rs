@@ -199,8 +199,8 @@ impl Reception {
         };
         match item.inbound {
             Inbound::Message(message) => self.heard(account, message).await,
-            Inbound::Decision { from, group, approval_id, decision, sent_at, .. } => {
-                self.decision(account, &decision::Press { from, group, approval_id, decision, sent_at }).await
+            Inbound::Decision { id, from, group, approval_id, decision, sent_at } => {
+                self.decision(account, &decision::Press { id, from, group, approval_id, decision, sent_at }).await
             }
             Inbound::Status { message, token, state, code, .. } => {
                 self.status(account, outside::Told { message, token, state, code }).await
@@ -212,9 +212,11 @@ impl Reception {
         }
     }
 
-    /// Whether something of that time comes too late to be acted on. A clock that runs ahead of ours makes nothing old.
+    /// Whether something of that time comes too late to be acted on. A clock that runs ahead of ours makes nothing
+    /// old, and nor does a message that does not say when it was sent.
     fn is_too_old(&self, account: &Account, sent_at: Timestamp) -> bool {
-        account.rules.max_age.is_some_and(|most| self.clock.now().since(sent_at) > most)
+        let says = sent_at > Timestamp(0);
+        says && account.rules.max_age.is_some_and(|most| self.clock.now().since(sent_at) > most)
     }
 
     fn count(&self, account: &Account, outcome: &'static str) {

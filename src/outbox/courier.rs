@@ -123,12 +123,12 @@ fn tell(claimed: &Claimed, error: &DeliveryError, outcome: &PartOutcome) {
     let (delivery, part, attempt) = (&claimed.delivery_id, claimed.part, claimed.attempt);
     match outcome {
         // once is nothing, and every time is too often
-        PartOutcome::Failed { retry_at, .. } if attempt == TOLD_AT && *class != ErrorClass::Account => {
+        PartOutcome::Failed { retry_at, .. } if attempt == TOLD_AT => {
             warn!(%delivery, part, attempt, code, detail, ?class, "a part was not sent twice in a row; it is tried again at {retry_at}, and so on");
         }
         PartOutcome::Dead { .. } => warn!(%delivery, part, attempt, code, detail, ?class, "a part is given up"),
         PartOutcome::Unknown { .. } => warn!(%delivery, part, attempt, code, detail, ?class, "nobody knows whether a part was sent"),
-        PartOutcome::Failed { .. } | PartOutcome::Held { .. } | PartOutcome::Sent { .. } => {
+        PartOutcome::Failed { .. } | PartOutcome::Refused { .. } | PartOutcome::Held { .. } | PartOutcome::Sent { .. } => {
             debug!(%delivery, part, attempt, code, detail, ?class, "a part was not sent yet");
         }
     }

@@ -15,7 +15,7 @@ use crate::store::{IntakeRow, StoreError};
 
 pub mod outside;
 
-pub use outside::{Arrival, DeliveryStatus, Notice, ReplyTo, Retried, TakeOver};
+pub use outside::{AfterFailure, Arrival, DeliveryStatus, Notice, ReplyTo, Retried, TakeOver};
 
 /// Why a session did not do it.
 #[derive(Clone, Debug, thiserror::Error)]

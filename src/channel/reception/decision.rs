@@ -11,7 +11,7 @@ use crate::channel::messenger::{InboundMessage, Person};
 use crate::domain::pending::{Decision, ItemKind};
 use crate::domain::{Address, ApprovalId, Timestamp};
 use crate::session::Lease;
-use crate::session::command::{Notice, Resolution, Resolved, SessionError, standing};
+use crate::session::command::{IntakeKey, Notice, Resolution, Resolved, SessionError, standing};
 
 const OVER: &str = "That request is over.";
 const NOT_YOU: &str = "You cannot decide this.";
@@ -22,6 +22,8 @@ const TOLD_EVERY: Duration = Duration::from_secs(60);
 /// Who pressed what, and where.
 #[derive(Debug)]
 pub(super) struct Press {
+    /// The platform's id of it.
+    pub(super) id: String,
     pub(super) from: Person,
     pub(super) group: Option<String>,
     pub(super) approval_id: ApprovalId,
@@ -74,7 +76,7 @@ impl Reception {
         let outcome = self.message(account, message).await?;
         if let Some(Asked { lease, place, at }) = asked.filter(|_| outcome == "accepted") {
             let since = self.clock.now().since(at);
-            self.sessions.notice(&lease, place, WAITS.to_owned(), since).await?;
+            self.sessions.notice(&lease, Notice { to: place, text: WAITS.to_owned(), every: since, key: None }).await?;
         }
         Ok(outcome)
     }
@@ -93,7 +95,9 @@ impl Reception {
 
     async fn answer(&self, account: &Account, lease: &Lease, press: &Press, text: &str, outcome: &'static str) -> Outcome {
         if let Some(place) = account.place(&press.from, None, None) {
-            let notice = Notice { to: place, text: text.to_owned(), every: TOLD_EVERY, key: None };
+            let (tenant, external_id) = (account.rules.tenant.clone(), press.id.clone());
+            let key = IntakeKey { tenant, scope: account.scope(), external_id, body_hash: String::new() };
+            let notice = Notice { to: place, text: text.to_owned(), every: TOLD_EVERY, key: Some(key) };
             self.sessions.notice(lease, notice).await?;
         }
         Ok(outcome)

@@ -45,8 +45,9 @@ impl Reception {
             return Ok("duplicate");
         }
         match message.replaces.clone() {
+            // what is edited to nothing stands as it was: only a revoke takes it back
+            _ if is_blank(&message.text) && message.attachments.is_empty() => self.unreadable(account, &message).await,
             Some(original) => self.edited(account, message, &original).await,
-            None if is_blank(&message.text) && message.attachments.is_empty() => self.unreadable(account, &message).await,
             None => self.words(account, message, None, "accepted").await,
         }
     }

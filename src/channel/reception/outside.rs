@@ -1,20 +1,25 @@
 //! What happens beside words: what became of messages of ours, a person who answers in the gateway's place, new ids of a person.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Outcome, Reception, Undone};
 use crate::channel::access::{given_up, ids};
 use crate::channel::accounts::Account;
-use crate::channel::messenger::Person;
+use crate::channel::messenger::{ErrorClass, Person};
 use crate::channel::pairings::Standing;
 use crate::domain::delivery::DeliveryState;
 use crate::domain::digest::sha256;
 use crate::domain::{DeliveryId, Recipient, SessionId, Timestamp};
-use crate::session::command::{DeliveryStatus, IntakeKey, SessionError, TakeOver};
+use crate::session::command::{AfterFailure, DeliveryStatus, IntakeKey, SessionError, TakeOver};
 use crate::store::DeliveryFilter;
 
 /// Deliveries of a conversation that an echo is looked for in: it comes soon after them.
 const LATELY: usize = 32;
+/// When a message goes again that the platform took and could not bring: it has tried for itself by then.
+const AGAIN_AFTER: Duration = Duration::from_secs(30);
+/// The same where the account is at fault: an operator needs time to see to it.
+const ACCOUNT_AFTER: Duration = Duration::from_secs(600);
 
 /// What the platform tells of a message of ours.
 #[derive(Debug)]
@@ -47,7 +52,8 @@ impl Reception {
         };
         let Some(session) = session else { return Ok("status_unknown") };
         let (delivery_id, part) = token.unzip();
-        let status = DeliveryStatus { delivery_id, part, channel_message_id: told.message, state: told.state, code: told.code };
+        let then = (told.state == DeliveryState::Failed).then(|| self.after_failure(account, told.code.as_deref()));
+        let status = DeliveryStatus { delivery_id, part, channel_message_id: told.message, state: told.state, code: told.code, then };
         let lease = match self.sessions.open(&session).await {
             Err(SessionError::NotFound) => return Ok("status_unknown"),
             lease => lease?,
@@ -56,6 +62,16 @@ impl Reception {
             Ok(()) => Ok("status"),
             Err(SessionError::NotFound) => Ok("status_unknown"),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    fn after_failure(&self, account: &Account, code: Option<&str>) -> AfterFailure {
+        match code.map_or(ErrorClass::Final, |code| account.messenger.class_of(code)) {
+            ErrorClass::Closed => AfterFailure::Hold,
+            ErrorClass::Retry { .. } | ErrorClass::TooFast { .. } => AfterFailure::RetryAt(self.clock.now() + AGAIN_AFTER),
+            // the next send tells whether the account stands still
+            ErrorClass::Account => AfterFailure::RetryAt(self.clock.now() + ACCOUNT_AFTER),
+            ErrorClass::Final | ErrorClass::Ambiguous => AfterFailure::Dead,
         }
     }
 

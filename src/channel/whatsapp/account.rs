@@ -8,7 +8,8 @@ use secrecy::{ExposeSecret, SecretString};
 use super::graph::Graph;
 use super::{errors, media, receive, render, request, webhook};
 use crate::channel::messenger::{
-    DeliveryError, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest, WebhookRequest,
+    DeliveryError, ErrorClass, FetchFailure, HttpReply, Messenger, Pace, Quotes, Receipt, Received, Refusal, Say, VerifiedRequest,
+    WebhookRequest,
 };
 use crate::domain::delivery::Part;
 use crate::domain::digest::sha256;
@@ -100,6 +101,10 @@ impl Messenger for WhatsApp {
 
     fn remedy(&self, code: &str) -> &'static str {
         errors::remedy(code)
+    }
+
+    fn class_of(&self, code: &str) -> ErrorClass {
+        errors::of_status_code(code)
     }
 
     fn typing(&self, to: &Address) -> BoxFuture<'static, Result<(), DeliveryError>> {

@@ -38,6 +38,11 @@ pub(super) fn remedy(code: &str) -> &'static str {
     }
 }
 
+/// What a status `failed` gives; without a number that is known, nobody can say that it would go another time.
+pub(super) fn of_status_code(code: &str) -> ErrorClass {
+    code.parse().map_or(ErrorClass::Final, |code| class(code, 400, None))
+}
+
 /// By Meta's own number.
 fn class(code: u64, status: u16, after: Option<Duration>) -> ErrorClass {
     match code {

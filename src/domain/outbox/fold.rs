@@ -147,15 +147,19 @@ impl OutPart {
             Sending if !matches!(self.state, Queued | Failed) || over || !is_next => return Err("the part is not the one to be sent"),
             Sending => self.attempts += 1,
             Unknown if self.state != Sending => return Err("the part was not being sent"),
-            Failed if event.retry_at.is_some() && self.state != Sending => return Err("the part was not being sent"),
+            Failed if event.retry_at.is_some() && !matches!(self.state, Sending | Sent | Unknown) => {
+                return Err("the part was not being sent");
+            }
             Failed if matches!(self.state, Delivered | Read) => {
                 self.denied = true;
                 return Ok(());
             }
             Failed if matches!(self.state, Queued | Dead) => return Err("the part was not sent"),
-            Queued if matches!(self.state, Sent | Delivered | Read | Unknown) => return Err("the part was sent, or may have been"),
+            // held, it is what the platform told to have refused after all
+            Queued if matches!(self.state, Sent | Unknown) && !event.held => return Err("the part was sent, or may have been"),
+            Queued if matches!(self.state, Delivered | Read) => return Err("the part has arrived"),
             Queued => (self.channel_message_id, self.denied) = (None, false),
-            Dead if over => return Err("the part was sent"),
+            Dead if over && self.state != Sent => return Err("the part was sent"),
             Sent | Delivered | Read if super::rank(event.state) <= self.rank() => return Err("the part is further than that"),
             Delivered | Read => self.denied |= self.state == Failed && over,
             Failed if event.refused => self.attempts = self.attempts.saturating_sub(1),

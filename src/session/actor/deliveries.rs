@@ -12,7 +12,7 @@ use crate::domain::outbox::{MOST_OPEN, Merge, Outgoing};
 use crate::domain::pending::ItemKind;
 use crate::domain::{Address, AttachmentId, DeliveryId, DigestId, Seq};
 use crate::session::command::outside::{Indexed, Outward, SentPart};
-use crate::session::command::{DeliveryStatus, Notice, Reply, ReplyTo, Retried, SessionError};
+use crate::session::command::{AfterFailure, DeliveryStatus, Notice, Reply, ReplyTo, Retried, SessionError};
 use crate::session::delivery::{Claimed, Due, PartOutcome, Say, Typing};
 use crate::store::IntakeRow;
 
@@ -21,6 +21,9 @@ const STOPPED: &str = "I was stopped before I had an answer.";
 const TAKEN_OVER: &str = "A person took over before I had an answer.";
 /// What he reads when his message was taken away by a cancel.
 const NOT_ANSWERED: &str = "I stopped; your last message was not answered.";
+
+/// How often a part is sent that the platform takes each time and does not bring.
+const MOST_TAKEN: u32 = 5;
 
 impl Actor {
     pub(super) fn on_outward(&mut self, outward: Outward) -> Result<(), LedgerError> {
@@ -278,11 +281,33 @@ impl Actor {
         let told =
             found.filter(|(o, part)| o.part(*part).is_some_and(|p| p.merge(status.state, &status.channel_message_id) == Merge::Record));
         if let Some((outgoing, part)) = told {
-            let channel_message_id = Some(status.channel_message_id);
-            let event = Delivery { channel_message_id, code: status.code, ..of(outgoing, part, status.state) };
+            let arrived = outgoing.part(part).is_none_or(|p| matches!(p.state, DeliveryState::Delivered | DeliveryState::Read));
+            let event = match status.then.filter(|_| status.state == DeliveryState::Failed && !arrived) {
+                Some(then) => self.refused_later(outgoing, part, then, status.code),
+                None => {
+                    let channel_message_id = Some(status.channel_message_id);
+                    Delivery { channel_message_id, code: status.code, ..of(outgoing, part, status.state) }
+                }
+            };
             self.stage(event)?;
+            self.tell_due();
         }
         self.answer(reply, ())
+    }
+
+    /// The platform took it, or may have, and tells that it did not bring it.
+    fn refused_later(&self, outgoing: &Outgoing, part: u32, then: AfterFailure, code: Option<String>) -> Delivery {
+        let now = self.shared.settings.clock.now();
+        let (attempts, since) = outgoing.part(part).map_or((0, now), |p| (p.attempts, p.since));
+        let again = |at| Delivery { retry_at: Some(at), ..of(outgoing, part, DeliveryState::Failed) };
+        let event = match then {
+            // who wrote since is there: it is tried again at once
+            AfterFailure::Hold if self.ledger.state.outbox.last_inbound(&outgoing.to).is_some_and(|at| at > since) => again(now),
+            AfterFailure::Hold => Delivery { held: true, ..of(outgoing, part, DeliveryState::Queued) },
+            AfterFailure::RetryAt(at) if attempts < MOST_TAKEN => again(at),
+            AfterFailure::RetryAt(_) | AfterFailure::Dead => of(outgoing, part, DeliveryState::Dead),
+        };
+        Delivery { code, ..event }
     }
 
     fn retry(&mut self, id: &DeliveryId, by: &str, reply: Reply<Option<Retried>>) -> Result<(), LedgerError> {

@@ -33,6 +33,18 @@ pub struct DeliveryStatus {
     /// `Sent`, `Delivered`, `Read` or `Failed`; any other changes nothing.
     pub state: DeliveryState,
     pub code: Option<String>,
+    /// With `Failed`; none leaves the part as it is.
+    pub then: Option<AfterFailure>,
+}
+
+/// What follows for a part that the platform took and tells later not to have brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// It waits until the receiver writes again.
+    Hold,
+    /// It is sent again then, unless it was sent often enough.
+    RetryAt(Timestamp),
+    Dead,
 }
 
 /// What became of a wish to try a delivery again.

@@ -89,6 +89,7 @@ async fn a_status_may_come_before_the_outcome() {
         channel_message_id: "wamid.1".into(),
         state: Delivered,
         code: None,
+        then: None,
     };
     within(world.sessions.delivery_status(&world.lease().await, status)).await.unwrap();
     world.outcome(&claimed, PartOutcome::Unknown { code: code("timeout") }).await;
@@ -312,6 +313,7 @@ async fn what_was_being_sent_when_the_process_ended_is_unknown() {
         channel_message_id: "wamid.1".into(),
         state: Sent,
         code: None,
+        then: None,
     };
     within(world.sessions.delivery_status(&world.lease().await, status)).await.unwrap();
     assert_eq!(world.states().await, [Sent]);

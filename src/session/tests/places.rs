@@ -114,7 +114,7 @@ impl World {
     }
 
     pub(super) async fn status(&self, message: &str, state: DeliveryState) {
-        let status = DeliveryStatus { delivery_id: None, part: None, channel_message_id: message.into(), state, code: None };
+        let status = DeliveryStatus { delivery_id: None, part: None, channel_message_id: message.into(), state, code: None, then: None };
         within(self.sessions.delivery_status(&self.lease().await, status)).await.unwrap();
     }
 

@@ -11,23 +11,26 @@ use crate::harness::hook::{MAIN, Person};
 use crate::harness::{Reply, of_kind, poll, soon, text};
 
 /// A connection for more than one request.
-struct KeptAlive(TcpStream);
+struct KeptAlive {
+    socket: TcpStream,
+    port: u16,
+}
 
 impl KeptAlive {
     async fn open(port: u16) -> Self {
-        Self(TcpStream::connect(("127.0.0.1", port)).await.unwrap())
+        Self { socket: TcpStream::connect(("127.0.0.1", port)).await.unwrap(), port }
     }
 
     /// The status of the answer, all of which is read.
-    async fn ask(&mut self, method: &str, path: &str, bearer: &str, body: &str) -> u16 {
+    async fn ask(&mut self, method: &str, path: &str, body: &str) -> u16 {
+        let (port, length) = (self.port, body.len());
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {bearer}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
-            body.len()
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
         );
-        self.0.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        self.socket.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
         let (mut answer, mut buffer) = (String::new(), [0; 4096]);
         loop {
-            let read = soon("an answer", self.0.read(&mut buffer)).await.unwrap();
+            let read = soon("an answer", self.socket.read(&mut buffer)).await.unwrap();
             assert!(read > 0, "cut: {answer}");
             answer.push_str(&String::from_utf8_lossy(&buffer[..read]));
             let Some((head, body)) = answer.split_once("\r\n\r\n") else { continue };
@@ -76,13 +79,46 @@ async fn report_12_what_the_platform_tells_later_is_kept_and_nothing_is_sent_aga
     let sent = world.delivery("sent").await;
     let id = text(&sent, "/channel_message_ids/0").to_owned();
     let token = format!("{}:1", text(&sent, "/delivery_id"));
-    MAIN.status(&world.gateway, &id, "failed", Some(&token), Some(131_047)).await;
-    let failed = world.delivery("failed").await;
-    assert_eq!((&failed["delivery_id"], &failed["code"]), (&sent["delivery_id"], &json!("131047")));
-    MAIN.status(&world.gateway, &id, "sent", Some(&token), None).await;
-    assert_eq!(world.delivery("failed").await["delivery_id"], sent["delivery_id"], "a late sent undoes nothing");
+    MAIN.status(&world.gateway, &id, "failed", Some(&token), Some(131_026)).await;
+    let dead = world.delivery("dead").await;
+    assert_eq!((&dead["delivery_id"], &dead["code"]), (&sent["delivery_id"], &json!("131026")));
     MAIN.status(&world.gateway, "wamid.NOBODYS", "read", Some("out:1"), None).await;
     assert_eq!((world.read_by(&ana()).len(), world.items("status_unknown").await), (1, 1));
+}
+
+/// Meta takes what comes outside the window, and tells the refusal in a status.
+#[tokio::test]
+async fn what_is_refused_later_for_the_window_waits_for_the_next_message() {
+    let world = World::new().await;
+    world.says(&ana(), "wamid.1", "hello").await;
+    let sent = world.delivery("sent").await;
+    let id = text(&sent, "/channel_message_ids/0").to_owned();
+    let token = format!("{}:1", text(&sent, "/delivery_id"));
+    MAIN.status(&world.gateway, &id, "failed", Some(&token), Some(131_047)).await;
+    let held = world.delivery("queued").await;
+    assert_eq!((&held["held"], &held["code"], &held["delivery_id"]), (&json!(true), &json!("131047"), &sent["delivery_id"]));
+    MAIN.status(&world.gateway, &id, "failed", Some(&token), Some(131_047)).await;
+    world.says(&ana(), "wamid.2", "me again").await;
+    assert_eq!(world.reads(&ana(), 3).await, ["re: hello", "re: hello", "re: me again"]);
+    let again = poll("both sent", || async { Some(world.deliveries("?state=sent").await).filter(|all| all.len() == 2) }).await;
+    assert!(again.iter().all(|row| row["channel_message_ids"] != json!([id])), "{again:?}");
+}
+
+#[tokio::test]
+async fn what_the_platform_could_not_bring_goes_again_unless_it_arrived() {
+    let world = World::new().await;
+    world.says(&ana(), "wamid.1", "hello").await;
+    let sent = world.delivery("sent").await;
+    let id = text(&sent, "/channel_message_ids/0").to_owned();
+    MAIN.status(&world.gateway, &id, "failed", None, Some(131_000)).await;
+    let failed = world.delivery("failed").await;
+    assert_eq!(failed["code"], "131000");
+    assert!(failed["retry_at"].as_str().is_some_and(|at| at > text(&failed, "/updated_at")), "{failed}");
+    // it arrived after all
+    MAIN.status(&world.gateway, &id, "delivered", None, None).await;
+    world.delivery("delivered").await;
+    MAIN.status(&world.gateway, &id, "failed", None, Some(131_000)).await;
+    assert_eq!((world.deliveries("?state=delivered").await.len(), world.read_by(&ana()).len()), (1, 1));
 }
 
 #[tokio::test]
@@ -245,17 +281,16 @@ async fn a_stop_takes_nothing_more_while_something_is_being_sent() {
     poll("the send", || async { (world.graph.calls() == 1).then_some(()) }).await;
     let session = world.session().await;
     let mut open = KeptAlive::open(world.gateway.port).await;
-    assert_eq!(open.ask("GET", "/readyz", &world.gateway.bearer(), "").await, 200);
+    assert_eq!(open.ask("GET", "/readyz", "").await, 200);
     world.gateway.sigterm().await;
     poll("the stop", || async { world.gateway.log().contains("stopping").then_some(()) }).await;
-    let path = format!("/v1/sessions/{session}/messages");
-    assert_eq!(open.ask("POST", &path, &world.gateway.bearer(), r#"{"text": "too late"}"#).await, 503);
+    assert_eq!(open.ask("POST", "/v1/sessions", "{}").await, 503);
     assert_eq!(world.gateway.ended().await, Some(0), "the send hangs still");
     world.gateway.spawn().await;
     let unknown = world.delivery("unknown").await;
     assert_eq!(unknown["code"], "restart", "it was left as being sent");
-    let records = world.gateway.audited(&session).await;
-    assert_eq!(of_kind(&records, "message_queued").len(), 1);
+    let all = world.gateway.get("/v1/sessions").await.expect(200);
+    assert_eq!(all["data"].as_array().map(|all| all.iter().map(|row| row["id"].clone()).collect()), Some(vec![json!(session)]));
     world.graph.open("held");
 }
 
