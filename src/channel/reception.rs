@@ -65,10 +65,7 @@ enum Undone {
 
 impl From<SessionError> for Undone {
     fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::QueueFull => Self::QueueFull,
-            _ => Self::Again(error.to_string()),
-        }
+        if matches!(error, SessionError::QueueFull) { Self::QueueFull } else { Self::Again(error.to_string()) }
     }
 }
 

@@ -129,7 +129,14 @@ impl Ledger {
                 self.staged.outside = true;
                 outbox.held().map(|o| o.delivery_id.clone()).collect()
             }
-            _ => Vec::new(),
+            AgentEvent::Session(_)
+            | AgentEvent::Input(_)
+            | AgentEvent::Turn(_)
+            | AgentEvent::Model(_)
+            | AgentEvent::Tool(_)
+            | AgentEvent::Pending(_)
+            | AgentEvent::Outside(_)
+            | AgentEvent::Unknown(_) => Vec::new(),
         };
         changed.extend(freed);
         changed

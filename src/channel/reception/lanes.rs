@@ -65,9 +65,9 @@ mod tests {
     }
 
     fn numbers(items: Vec<Item>) -> Vec<Vec<String>> {
-        let number = |item: Item| match item.inbound {
-            Inbound::Retract { original, .. } => original,
-            other => panic!("{other:?}"),
+        let number = |item: Item| {
+            let Inbound::Retract { original, .. } = item.inbound else { panic!("{item:?}") };
+            original
         };
         lanes(items).into_iter().map(|lane| lane.into_iter().map(number).collect()).collect()
     }

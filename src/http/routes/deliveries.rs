@@ -49,7 +49,7 @@ pub(crate) async fn list(
     let filter = DeliveryFilter {
         tenant: caller.tenant.clone(),
         owner: (!caller.is_admin()).then(|| caller.name.clone()),
-        session: query.session.map(SessionId::from),
+        session: query.session.as_deref().map(session).transpose()?,
         state: query.state.as_deref().map(state).transpose()?,
         after: query.page.after_id("dlv_")?.map(DeliveryId::from),
         limit: query.page.limit()?,
@@ -57,6 +57,11 @@ pub(crate) async fn list(
     let Slice { rows, more } = gateway.sessions.settings().store.deliveries(filter).await?;
     let next_cursor = rows.last().filter(|_| more).map(|last| last.delivery_id.to_string());
     Ok(json(StatusCode::OK, &ListPage { data: rows, next_cursor }))
+}
+
+fn session(text: &str) -> Result<SessionId, ApiError> {
+    let is_one = text.starts_with("ses_");
+    if is_one { Ok(SessionId::from(text)) } else { Err(ApiError::invalid("session", "a session's id, which begins with ses_")) }
 }
 
 fn state(text: &str) -> Result<DeliveryState, ApiError> {

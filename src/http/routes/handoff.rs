@@ -8,7 +8,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use crate::domain::overview::SessionObject;
 use crate::domain::{Principal, Scope};
@@ -28,13 +29,33 @@ const LONGEST_S: u64 = 2_592_000;
 /// What the person does.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [
+    {"properties": {"action": {"const": "reply"}}, "required": ["text"]},
+    {"properties": {"action": {"enum": ["take", "give_back"]}}, "not": {"required": ["text"]}},
+]))]
 pub(crate) struct Handoff {
     action: Action,
     /// With `reply`: what he says. It goes where the newest message came from.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "String", regex(pattern = r"\S"))]
     text: Option<String>,
     /// With `take` and `reply`: for how many seconds the agent keeps out of it, 1 to 2592000. Default: 1800.
+    #[serde(default, deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 2_592_000))]
     pause_s: Option<u64>,
+}
+
+/// What is there is a text: a null is none.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+/// A whole number, also as some languages write it: 600.0 is one to JSON.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let written_out = || number.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float)).map(|float| float as u64);
+    let whole = number.as_u64().or_else(written_out);
+    whole.map(Some).ok_or_else(|| D::Error::custom("a whole number of seconds, and no fewer than none"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -69,7 +90,7 @@ pub(crate) async fn hand_off(
 ) -> Result<Response, ApiError> {
     let session = gateway.session(&caller, &id, Scope::SessionsWrite).await?;
     let Handoff { action, text, pause_s } = body::read(&headers, body, MESSAGE_CAP, Need::Required).await?.parse()?;
-    let said = text.filter(|text| !text.trim().is_empty());
+    let said = text.filter(|text| action != Action::Reply || !text.trim().is_empty());
     match (action, &said) {
         (Action::Reply, None) => return Err(ApiError::invalid("/text", "say something with reply")),
         (Action::Take | Action::GiveBack, Some(_)) => return Err(ApiError::invalid("/text", "only reply says something")),

@@ -96,7 +96,7 @@ fn controlled(headers: &HeaderMap) -> Option<Option<Duration>> {
 
 /// By its server's own clock, where it tells the time. A date that cannot be read is past.
 fn expires_in(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let date = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().ok().and_then(|text| http_date(text)));
+    let date = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().ok().and_then(http_date));
     let expires = date(EXPIRES)?.map(Timestamp::from_system).unwrap_or_default();
     let now = date(DATE).flatten().map_or(now, Timestamp::from_system);
     Some(expires.since(now))

@@ -33,6 +33,18 @@ async fn an_edit_before_its_turn_replaces_and_after_it_is_a_message() {
     assert!(!asked[asked.len() - 1].to_string().contains("my first order"));
 }
 
+/// Only a revoke takes a message back.
+#[tokio::test]
+async fn what_is_edited_to_nothing_stands_as_it_was() {
+    let world = World::new().await;
+    world.busy().await;
+    world.says(&ana(), "wamid.2", "where is my order?").await;
+    MAIN.one(&world.gateway, &ana(), ana().edits("wamid.3", "wamid.2", " ")).await;
+    world.provider.open("hold");
+    poll("both answers", || async { world.read_by(&ana()).contains(&"re: where is my order?".to_owned()).then_some(()) }).await;
+    assert_eq!(world.items("edited").await, 0);
+}
+
 /// The platform names the first message in every change of it.
 #[tokio::test]
 async fn each_change_goes_on_from_the_one_before() {
