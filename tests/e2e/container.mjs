@@ -37,10 +37,11 @@ async function readCompose() {
   return { ports: [...list("ports")].map((m) => m[1]), handedOn: [...list("environment")].map((m) => m[1]), text };
 }
 
-/** The variables beside PORTICO__... that the gateway reads: those of the providers that the source lists, and the one for the log. */
+/** The variables beside PORTICO__... that the gateway reads: those that the source lists, and the one for the log. */
 async function readVariables() {
   const source = await fs.readFile(path.join(root, "src/config/variables.rs"), "utf8");
-  const names = [...source.matchAll(/^ {4}"([A-Z_]+)",$|\["([A-Z_]+)", "([A-Z_]+)"\]/gm)].flatMap((found) => found.slice(1).filter(Boolean));
+  const lists = [...source.matchAll(/^pub const [A-Z_]+: \[&str; \d+\] = \[([^\]]+)\];/gm)].map((found) => found[1]);
+  const names = lists.flatMap((list) => [...list.matchAll(/"([A-Z_]+)"/g)].map((found) => found[1]));
   assert.ok(names.includes("OPENAI_API_KEY") && names.includes("OPENAI_BASE_URL"));
   return [...names, "RUST_LOG"].toSorted();
 }
