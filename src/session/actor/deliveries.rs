@@ -14,11 +14,9 @@ use crate::domain::{Address, AttachmentId, DeliveryId, DigestId, Seq};
 use crate::session::command::outside::{Indexed, Outward, SentPart};
 use crate::session::command::{AfterFailure, DeliveryStatus, Notice, Reply, ReplyTo, Retried, SessionError};
 use crate::session::delivery::{Claimed, Due, PartOutcome, Say, Typing};
+use crate::session::repair::unsaid;
 use crate::store::IntakeRow;
 
-/// What the sender reads when somebody else stopped his turn before it said anything.
-const STOPPED: &str = "I was stopped before I had an answer.";
-const TAKEN_OVER: &str = "A person took over before I had an answer.";
 /// What he reads when his message was taken away by a cancel.
 const NOT_ANSWERED: &str = "I stopped; your last message was not answered.";
 
@@ -96,7 +94,8 @@ impl Actor {
             return Vec::new();
         }
         if done.answer.trim().is_empty() {
-            done.answer = if paused { TAKEN_OVER } else { STOPPED }.into();
+            // whoever writes from a place outside does not sit there
+            done.answer = unsaid(done.reason, false).into();
         }
         if paused {
             return Vec::new();

@@ -251,8 +251,11 @@ async fn nobody_is_left_with_silence_by_anothers_cancel() {
     let (world, _gate) = running().await;
     world.cancel(Queue::Remove).await;
     let done = world.done(1).await;
-    assert_eq!(done.answer, "I was stopped before I had an answer.");
-    assert_eq!(world.said().await, ["2: I stopped; your last message was not answered.", "1: I was stopped before I had an answer."]);
+    assert_eq!(done.answer, "Sorry, this was stopped before I had an answer.");
+    assert_eq!(
+        world.said().await,
+        ["2: I stopped; your last message was not answered.", "1: Sorry, this was stopped before I had an answer."]
+    );
     assert!(!world.sink.types());
 }
 
