@@ -41,6 +41,8 @@ use turns::Running;
 
 /// Records of one read while the ledger is folded.
 const PAGE: usize = 1_000;
+/// How long the actor of a session that is not there stays: many times what a look into the index takes.
+const UNBORN: Duration = Duration::from_secs(2);
 /// A snapshot is due after this many records.
 const SNAPSHOT_EVERY: Seq = 1_000;
 
@@ -322,9 +324,7 @@ impl Actor {
             self.save_snapshot_if_behind();
             return Some(Exit::Told);
         }
-        let absent = self.ledger.state.profile.is_none();
-        let long_idle = idle_since.elapsed() >= self.shared.settings.passivate;
-        if !absent && !long_idle {
+        if idle_since.elapsed() < self.patience() {
             return None;
         }
         if !self.entry.retire(self.generation, || self.control.is_empty() && self.input.is_empty()) {
@@ -337,6 +337,13 @@ impl Actor {
             self.shared.wake_at(at);
         }
         Some(Exit::Retired)
+    }
+
+    /// How long it stays with nothing to do. One whose session is not there waits for what is about to make it, and whoever brings that looks
+    /// its key up first.
+    fn patience(&self) -> Duration {
+        let passivate = self.shared.settings.passivate;
+        if self.ledger.state.profile.is_none() { passivate.min(UNBORN) } else { passivate }
     }
 
     fn save_snapshot_if_behind(&mut self) {

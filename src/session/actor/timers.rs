@@ -14,7 +14,7 @@ impl Actor {
         let expiry = expiry.into_iter().chain(self.outside_at()).min();
         let expiry = expiry.map(|at| Instant::now() + at.since(self.shared.settings.clock.now()));
         let stop = self.stopping.filter(|by| self.running.is_some() || self.sends() && *by > Instant::now());
-        let idle = self.idle_since.map(|since| since + self.shared.settings.passivate);
+        let idle = self.idle_since.map(|since| since + self.patience());
         [expiry, stop, idle].into_iter().flatten().min()
     }
 

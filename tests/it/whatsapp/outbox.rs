@@ -238,7 +238,9 @@ async fn crashes_around_sends_send_nothing_twice() {
         };
         poll("its end", || async { (world.read_by(person).len() == 1 || unknown().await).then_some(()) }).await;
         let read = world.read_by(person);
-        assert!(read.len() <= 1 && read.iter().all(|text| *text == format!("re: hello {round}")), "{read:?}");
+        // a turn that more crashes cut than it may go on after says so
+        let honest = |text: &String| *text == format!("re: hello {round}") || text.starts_with("Sorry, I was interrupted");
+        assert!(read.len() <= 1 && read.iter().all(honest), "{read:?}");
     }
 }
 
